@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What observing the host costs: processor time of one core at one sample a second, for all observers together and
-for writing their rows into a recording.
+"""The overhead of observing the host: processor time of one core at one sample per second, for all observers together and
+for writing their samples into a recording.
 
-A beat counts as a second, so that what is looked at rarely (other processes, the device from within) is looked at as
-rarely as in a run; beats follow each other ten times as fast.
+A tick counts as a second, so that rare readings (foreign processes, the health of the device) are as rare as in a run; ticks
+follow each other ten times as fast.
 """
 
 import os
@@ -11,7 +11,7 @@ import subprocess
 
 import bench
 
-BEATS = int(os.environ.get("BEATS", "120"))
+TICKS = int(os.environ.get("TICKS", "120"))
 ROUNDS = bench.pairs()
 # Of one core, at 1 Hz: what all observers together may take.
 GOAL = 0.01
@@ -25,14 +25,14 @@ def build() -> str:
 
 
 def share(rounds: list, *names: str) -> dict:
-    """The part of one core that the beats took, a beat being a second."""
+    """The share of one core that the ticks took, with a tick of a second."""
     return bench.spread([sum(figures[name] or 0.0 for name in names) / 1e3 for figures in rounds])
 
 
 def main() -> None:
     program = build()
-    rounds = [bench.run_json([program, str(BEATS)]) for _ in range(ROUNDS)]
-    observing, all_together = share(rounds, "looking_ms"), share(rounds, "process_ms", "tools_ms")
+    rounds = [bench.run_json([program, str(TICKS)]) for _ in range(ROUNDS)]
+    observing, all_together = share(rounds, "sampling_ms"), share(rounds, "process_ms", "tools_ms")
     kept = []
     for label, figure in (("all observers", observing), ("with helper threads, tools and the recording", all_together)):
         reached = figure["median"] <= GOAL
@@ -40,14 +40,14 @@ def main() -> None:
               f"goal {GOAL:.0%} {'reached' if reached else 'missed'}", flush=True)
         kept.append({"label": label, "unit": "share of a core at 1 Hz", "manometer": figure, "goal": GOAL,
                      "reached": reached})
-    by_source = {source: bench.spread([figures["looking_ms_by_source"][source] for figures in rounds])
-                 for source in rounds[0]["looking_ms_by_source"]}
-    for source, figure in sorted(by_source.items(), key=lambda pair: -pair[1]["median"]):
-        print(f"  {source:44} {figure['median'] * 1e3:8.1f} us a beat")
+    by_series = {series: bench.spread([figures["sampling_ms_by_series"][series] for figures in rounds])
+                 for series in rounds[0]["sampling_ms_by_series"]}
+    for series, figure in sorted(by_series.items(), key=lambda pair: -pair[1]["median"]):
+        print(f"  {series:44} {figure['median'] * 1e3:8.1f} us per tick")
     columns = rounds[0]["columns"]
     print(f"{columns} columns on this host")
     bench.write("observers", {"about": __doc__.strip(), "machine": bench.machine(bench.ROOT), "columns": columns,
-                              "beats": BEATS, "results": kept, "ms_a_beat_by_source": by_source})
+                              "ticks": TICKS, "results": kept, "ms_per_tick_by_series": by_series})
 
 
 if __name__ == "__main__":

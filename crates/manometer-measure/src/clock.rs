@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_when_advanced() {
         let clock = ManualClock::at(5);
         assert_eq!(clock.now_ns(), 5);
         clock.sleep(10);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_anchor_reads_the_calendar() {
+    fn the_anchor_reads_the_wall_clock() {
         assert!(WallAnchor::now().unix_ns > 1_600_000_000_000_000_000);
     }
 }

@@ -1,4 +1,4 @@
-//! A lock on an open file that ends when it is said to, whoever else holds the file open.
+//! A lock on an open file that is released explicitly, even if another process has the file open.
 
 use std::fs::File;
 use std::io;
@@ -7,18 +7,18 @@ use std::ops::Deref;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// A file, locked against everybody else until this is dropped or the process ends.
+/// A file with an exclusive lock, held until this is dropped or the process ends.
 ///
-/// A child that another thread forks holds every open file until it executes its program, and with the file the
-/// lock. So the lock is given back in so many words: to close the file would leave it with the child for that moment.
+/// A child that another thread forks holds every open file, and with it the lock, until it executes its program. Therefore the
+/// lock is released explicitly: closing the file would leave it with the child until then.
 #[derive(Debug)]
 pub struct FileLock(File);
 
 impl FileLock {
-    /// Locks `file`; nothing where another has it.
+    /// Locks `file`; `None` if it is locked already.
     ///
     /// # Errors
-    /// The file system knows no locks, say.
+    /// The lock fails, for example because the file system does not support locks.
     pub fn take(file: File) -> io::Result<Option<Self>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(file))),
@@ -38,7 +38,7 @@ impl Deref for FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // It ends with the process where it cannot be given back.
+        // The lock ends with the process if it cannot be released.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_free_though_a_forked_child_still_holds_the_file() {
+    fn the_lock_is_released_although_a_forked_child_holds_the_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let held = FileLock::take(file.reopen().unwrap()).unwrap().unwrap();
         // As a child has it: the same open file.

@@ -1,4 +1,4 @@
-//! Latencies, kept whole: an HdrHistogram of nanoseconds.
+//! Latency histograms: HdrHistograms of nanoseconds.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,21 +6,21 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-/// The longest latency that is kept exactly: one hour. Longer ones count as one hour.
+/// The longest latency: one hour. Longer ones count as one hour.
 pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
-/// Significant decimal digits kept of every latency.
+/// The significant decimal digits of a latency.
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// The percentiles that every summary names, with their names.
+/// The percentiles of every summary, with their names.
 pub const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)];
 
-/// A text that is no histogram in base64 HdrHistogram V2.
+/// A text that is not a base64 HdrHistogram V2.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("not a base64 HdrHistogram V2: {0}")]
 pub struct HistogramError(String);
 
-/// Counts of latencies in nanoseconds, three significant digits, 1 ns to 1 h. Its machine form is base64.
+/// Latencies in nanoseconds from 1 ns to 1 h, with three significant digits. It is serialised as base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct LatencyHistogram(Histogram<u64>);
@@ -58,54 +58,53 @@ impl LatencyHistogram {
         self.0.saturating_record(latency_ns.max(1));
     }
 
-    /// Counts `times` latencies that are all alike.
+    /// Counts the same latency `times` times.
     pub fn record_many(&mut self, latency_ns: u64, times: u64) {
         let latency_ns = latency_ns.clamp(1, MAX_LATENCY_NS);
         self.0.record_n(latency_ns, times).expect("the latency lies within the bounds");
     }
 
-    /// Adds what `other` counted.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.0.add(&other.0).expect("both histograms have the same bounds");
     }
 
-    /// Forgets everything.
+    /// Removes all counts.
     pub fn clear(&mut self) {
         self.0.reset();
     }
 
-    /// How many latencies were counted.
+    /// The number of latencies.
     pub fn len(&self) -> u64 {
         self.0.len()
     }
 
-    /// Whether nothing was counted.
+    /// Whether there are no latencies.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The latency in nanoseconds that the share `quantile` (0 to 1) of requests does not exceed;
-    /// nothing when empty.
+    /// The latency in nanoseconds that the share `quantile` (0 to 1) of requests does not exceed; `None` when empty.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         (!self.is_empty()).then(|| self.0.value_at_quantile(quantile))
     }
 
-    /// The longest latency in nanoseconds; nothing when empty.
+    /// The longest latency in nanoseconds; `None` when empty.
     pub fn max_ns(&self) -> Option<u64> {
         (!self.is_empty()).then(|| self.0.max())
     }
 
-    /// The mean latency in nanoseconds; nothing when empty.
+    /// The mean latency in nanoseconds; `None` when empty.
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.0.mean())
     }
 
-    /// The latencies in nanoseconds, as far as they are told apart, each with how often it was counted.
+    /// The distinct latencies in nanoseconds, each with its count.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
-    /// The histogram as base64 HdrHistogram V2, the form workers send and `.hlog` files hold.
+    /// The histogram as base64 HdrHistogram V2, as in workers' messages and `.hlog` files.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         let written = V2Serializer::new().serialize(&self.0, &mut bytes);
@@ -113,10 +112,10 @@ impl LatencyHistogram {
         STANDARD.encode(bytes)
     }
 
-    /// Reads what [`Self::to_base64`] wrote.
+    /// Parses the output of [`Self::to_base64`].
     ///
     /// # Errors
-    /// The text is no base64, no V2 histogram, or one with values beyond ours.
+    /// The text is not base64, not a V2 histogram, or has values out of range.
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text).map_err(|error| HistogramError(error.to_string()))?;
         let read: Histogram<u64> = Deserializer::new()
@@ -143,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_told_with_its_counts() {
+    fn recorded_latencies_have_their_counts() {
         let mut histogram = LatencyHistogram::new();
         histogram.record_many(100, 3);
         histogram.record(1_000_000);
-        let told: Vec<(u64, u64)> = histogram.recorded().collect();
-        assert_eq!(told.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3, 1]);
-        assert_eq!(told[0].0, 100);
-        assert!((1_000_000..1_001_000).contains(&told[1].0), "{told:?}");
+        let recorded: Vec<(u64, u64)> = histogram.recorded().collect();
+        assert_eq!(recorded.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(recorded[0].0, 100);
+        assert!((1_000_000..1_001_000).contains(&recorded[1].0), "{recorded:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Numbers as people read them, in units that keep them short.
+//! Numbers for people, in units that keep them short.
 
 const BYTE_UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const SIGNIFICANT_DIGITS: f64 = 3.0;
@@ -15,7 +15,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{short} {}", BYTE_UNITS[unit])
 }
 
-/// Bytes each second: `1.5 MiB/s`.
+/// Bytes per second: `1.5 MiB/s`.
 pub fn bytes_per_s(rate: f64) -> String {
     format!("{}/s", bytes(rate.round() as u64))
 }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_take_the_unit_that_keeps_them_short() {
+    fn bytes_take_the_unit_that_is_shortest() {
         let texts = [0, 1023, 1536, 4096, 1_500_000_000, 1_000_204_886_016].map(bytes);
         assert_eq!(texts, ["0 B", "1023 B", "1.5 KiB", "4 KiB", "1.4 GiB", "932 GiB"]);
         assert_eq!([(1 << 20) - 1, 100 << 10].map(bytes), ["1 MiB", "100 KiB"], "rounding changes the unit");

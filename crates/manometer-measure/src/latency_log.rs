@@ -1,7 +1,6 @@
-//! `latency/<workload>.hlog`: an HdrHistogram interval log, one line per interval and operation, the
-//! operation as the line's tag.
+//! `latency/<workload>.hlog`: an HdrHistogram interval log with one line per interval and operation, tagged with the operation.
 //!
-//! The format knows milliseconds: times in it are seconds since the recording's start, rounded.
+//! Times are seconds since the start of the recording, rounded to the format's milliseconds.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -14,20 +13,20 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLog
 use crate::clock::WallAnchor;
 use crate::histogram::LatencyHistogram;
 
-/// The log's `max` column is in milliseconds, by the format's convention.
+/// The `max` column is in milliseconds, by the convention of the format.
 const NS_PER_MS: f64 = 1_000_000.0;
 
-/// Writes a latency log; each interval is on its way to the file when `append` returns.
+/// Writes a latency log; each interval is written to the file when `append` returns.
 pub struct LatencyLogWriter {
     file: File,
     start_ns: u64,
 }
 
 impl LatencyLogWriter {
-    /// Begins a log at `path` for a recording that began at `start`.
+    /// Creates a log at `path` for a recording that began at `start`.
     ///
     /// # Errors
-    /// The file cannot be made or written.
+    /// The file cannot be created or written.
     pub fn create(path: &Path, start: WallAnchor) -> io::Result<Self> {
         let started = UNIX_EPOCH + Duration::from_nanos(start.unix_ns);
         let mut header = Vec::new();
@@ -42,7 +41,7 @@ impl LatencyLogWriter {
         Ok(Self { file, start_ns: start.monotonic_ns })
     }
 
-    /// Appends what `operation` took in the interval from `begin_ns` to `end_ns`.
+    /// Appends the latencies of `operation` in the interval from `begin_ns` to `end_ns`.
     ///
     /// # Errors
     /// The file cannot be written, or `operation` holds a comma, a space or a line break.
@@ -68,8 +67,8 @@ impl LatencyLogWriter {
     }
 }
 
-/// What the tag of response times ends with: `read` is from when requests were sent, `read.response` from
-/// when they were due.
+/// The suffix of the tag of response times: `read` counts from when requests were sent, `read.response` from when they were
+/// due.
 const RESPONSE: &str = ".response";
 
 /// The tag of an operation's response times.
@@ -82,21 +81,21 @@ pub fn response_tag(operation: &str) -> String {
 pub struct LatencyInterval {
     /// The operation.
     pub operation: String,
-    /// The interval's begin, in seconds since the recording's start.
+    /// The start of the interval, in seconds since the start of the recording.
     pub begin_s: f64,
-    /// The interval's end, in seconds since the recording's start.
+    /// The end of the interval, in seconds since the start of the recording.
     pub end_s: f64,
-    /// What the operation took, as written: a histogram unpacked takes a hundred times the memory.
+    /// The encoded histogram: decoded, it takes a hundred times the memory.
     encoded: String,
 }
 
 impl LatencyInterval {
-    /// What `operation` took between two moments, in seconds since the recording's start.
+    /// The latencies of `operation` between two times, in seconds since the start of the recording.
     pub fn new(operation: &str, begin_s: f64, end_s: f64, histogram: &LatencyHistogram) -> Self {
         Self { operation: operation.to_owned(), begin_s, end_s, encoded: histogram.to_base64() }
     }
 
-    /// What the operation took.
+    /// The latencies of the operation.
     pub fn histogram(&self) -> LatencyHistogram {
         LatencyHistogram::from_base64(&self.encoded).expect("it was readable when the log was read")
     }
@@ -118,7 +117,7 @@ impl LatencyLog {
     /// The file cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
         let bytes = std::fs::read(path)?;
-        // A line counts only with its end: a shortened number would otherwise pass for a whole one.
+        // A line without its end does not count: a truncated number could pass for a complete one.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut log = Self { truncated: whole < bytes.len(), ..Self::default() };
         for entry in IntervalLogIterator::new(&bytes[..whole]) {
@@ -146,15 +145,15 @@ impl LatencyLog {
         Ok(log)
     }
 
-    /// The tag that holds the response times of `operation`: its own where there is one, else that of the
-    /// operation, since in a closed loop a request is due when it is sent.
+    /// The tag with the response times of `operation`: its own if there is one, else that of the operation, because in a
+    /// closed loop a request is due when it is sent.
     pub fn response_tag(&self, operation: &str) -> String {
         let tag = response_tag(operation);
         if self.intervals.iter().any(|interval| interval.operation == tag) { tag } else { operation.to_owned() }
     }
 
-    /// Everything that `operation` took between two moments, in seconds since the recording's start;
-    /// an interval belongs where its middle lies.
+    /// All latencies of `operation` between two times, in seconds since the start of the recording. An interval belongs to
+    /// the range that holds its middle.
     pub fn between(&self, operation: &str, begin_s: f64, end_s: f64) -> LatencyHistogram {
         let mut sum = LatencyHistogram::new();
         for interval in self.intervals_between(operation, begin_s, end_s) {
@@ -163,7 +162,7 @@ impl LatencyLog {
         sum
     }
 
-    /// The intervals of `operation` whose middle lies between two moments.
+    /// The intervals of `operation` whose middle lies between two times.
     pub fn intervals_between(
         &self,
         operation: &str,
@@ -176,8 +175,7 @@ impl LatencyLog {
         })
     }
 
-    /// The operations in the log, each once, in the order of their first appearance; the tags of their
-    /// response times are left out.
+    /// The operations in the log, each once, in the order of their first appearance, without the tags of response times.
     pub fn operations(&self) -> Vec<String> {
         let mut operations: Vec<String> = Vec::new();
         for interval in self.intervals.iter().filter(|interval| !interval.operation.ends_with(RESPONSE)) {
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_belongs_where_its_middle_lies() {
+    fn an_interval_belongs_to_the_range_of_its_middle() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.hlog");
         log(&path);

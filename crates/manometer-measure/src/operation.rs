@@ -1,10 +1,10 @@
 //! Names of operations.
 
-/// What the name of an operation begins with whose requests are no part of the workload's performance.
+/// The prefix of operations that do not count for the performance of the workload.
 const BACKGROUND: &str = "background_";
 
-/// Whether the requests of `operation` are asked beside the workload, as those of db_bench's background
-/// writer are: measured, but no part of the workload's performance.
+/// Whether `operation` runs in the background, like db_bench's background writer: it is measured but does not count for the
+/// performance of the workload.
 pub fn is_background(operation: &str) -> bool {
     operation.starts_with(BACKGROUND)
 }

@@ -1,4 +1,4 @@
-//! Asks a program of the host, and does not wait for ever.
+//! Runs a program of the host with a time limit.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use crate::{Clock as _, MonotonicClock};
 
-/// How long a program may take to end once it has printed all, or was killed, and how often that is looked for.
-const END_PATIENCE_NS: u64 = 2_000_000_000;
-const END_LOOK_NS: u64 = 5_000_000;
+/// How long a program may take to exit after it closed its output or was killed, and how often that is checked.
+const EXIT_TIMEOUT_NS: u64 = 2_000_000_000;
+const EXIT_POLL_NS: u64 = 5_000_000;
 
-/// More than any program prints.
+/// The limit of the output that is read.
 const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 
-/// The folders of the administrator's programs, which are not on every user's path.
+/// The folders of system programs, which are not in every user's path.
 const FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// What a program printed, and how it ended, where it did.
+/// The output of a program and its exit status, if it exited.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub status: Option<ExitStatus>,
@@ -26,7 +26,7 @@ pub(crate) struct Output {
     pub stderr: String,
 }
 
-/// Why a program told nothing.
+/// A program that gave no output.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProgramError {
     #[error("{0} is not installed")]
@@ -38,7 +38,7 @@ pub(crate) enum ProgramError {
 }
 
 impl ProgramError {
-    /// Whether it makes no sense to ask again in this run.
+    /// Whether a later attempt in this run cannot succeed.
     pub(crate) fn is_final(&self) -> bool {
         !matches!(self, Self::Slow { .. })
     }
@@ -60,15 +60,15 @@ pub(crate) fn run(program: &str, arguments: &[&str], limit: Duration) -> Result<
     }
 }
 
-/// What `program` prints where it succeeds; else the last line of what it complains of.
+/// The output of `program` if it succeeds; else an error with the last line that it printed as an error.
 pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Result<String, ProgramError> {
     let output = run(program, arguments, limit)?;
     if output.status.is_some_and(|status| status.success()) {
         return Ok(output.stdout);
     }
-    let said = output.stderr.trim().lines().next_back().map(str::to_owned);
-    let ended = || output.status.map_or_else(|| "does not end".to_owned(), |status| status.to_string());
-    Err(ProgramError::Refused { program: name(program), text: said.unwrap_or_else(ended) })
+    let message = output.stderr.trim().lines().next_back().map(str::to_owned);
+    let ended = || output.status.map_or_else(|| "does not exit".to_owned(), |status| status.to_string());
+    Err(ProgramError::Refused { program: name(program), text: message.unwrap_or_else(ended) })
 }
 
 fn name(program: &str) -> String {
@@ -89,29 +89,29 @@ fn start(program: &str, arguments: &[&str]) -> Result<Child, ProgramError> {
     started.map_err(|error| ProgramError::Refused { program: name(program), text: error.to_string() })
 }
 
-/// Reads all that a program prints, on a thread of its own: a child of the program may hold the pipe open.
+/// Reads the output of a program on a separate thread, because a child of the program may hold the pipe open.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Result<String, String>> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.map_or(Ok(0), |pipe| pipe.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes));
         let text = read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).map_err(|error| error.to_string());
-        // Nobody waits for a program that was too slow.
+        // Nobody receives the output of a program that was too slow.
         let _ = sender.send(text);
     });
     receiver
 }
 
-/// Takes the program's end, or ends it. One that hangs in a device cannot be killed before the device answers.
+/// Waits for the program to exit, or kills it. One that hangs in a device cannot be killed before the device answers.
 fn end(child: &mut Child, done: bool) -> Option<ExitStatus> {
     if !done {
-        // A process that ended in between is what was wanted.
+        // The process may have exited in the meantime.
         let _ = child.kill();
     }
-    let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
+    let deadline_ns = MonotonicClock.now_ns() + EXIT_TIMEOUT_NS;
     loop {
         match child.try_wait() {
-            Ok(None) if MonotonicClock.now_ns() < deadline_ns => MonotonicClock.sleep(END_LOOK_NS),
+            Ok(None) if MonotonicClock.now_ns() < deadline_ns => MonotonicClock.sleep(EXIT_POLL_NS),
             ended => return ended.ok().flatten(),
         }
     }
@@ -124,7 +124,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
 
     #[test]
-    fn answers_refusals_and_absence_are_told_apart() {
+    fn answers_errors_and_missing_programs_are_distinguished() {
         let refused = |program: &str, text: &str| {
             Err(ProgramError::Refused { program: program.to_owned(), text: text.to_owned() })
         };
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_hangs_is_ended_and_what_it_started_is_not_waited_for() {
+    fn a_program_that_hangs_is_killed_without_waiting_for_its_children() {
         for doing in ["exec sleep 900", "sleep 5 & exit 0"] {
             let error = answer("sh", &["-c", doing], Duration::from_millis(20)).unwrap_err();
             assert_eq!(error, ProgramError::Slow { program: "sh".to_owned(), milliseconds: 20 });
@@ -145,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_prints_counts_whatever_its_status() {
+    fn the_output_of_a_program_counts_whatever_its_status() {
         let output = run("sh", &["-c", "echo out; echo err >&2; exit 4"], LIMIT).unwrap();
         assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("out\n", "err\n"));
         assert_eq!(output.status.and_then(|status| status.code()), Some(4));
     }
 
     #[test]
-    fn a_program_that_may_not_be_run_is_named() {
+    fn a_program_that_cannot_be_executed_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("smartctl");
         std::fs::write(&path, "text").unwrap();

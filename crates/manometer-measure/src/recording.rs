@@ -463,6 +463,22 @@ mod tests {
     }
 
     #[test]
+    fn a_renamed_series_is_read_under_either_name() {
+        for recorded in ["others", "foreign_processes"] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut writer = RecordingWriter::create(dir.path(), START, "", &plan(), &Value::Null).unwrap();
+            writer.begin_series(recorded, &[Column::new("read_bytes", "B/s")]).unwrap();
+            writer.sample(recorded, 8_000_000_000, &[Some(1.0)]).unwrap();
+            writer.finish(9_000_000_000, RunStatus::Complete).unwrap();
+            let recording = Recording::open(dir.path()).unwrap();
+            for name in ["others", "foreign_processes"] {
+                assert_eq!(recording.samples(name).unwrap().t_ns, [8_000_000_000], "{recorded} read as {name}");
+            }
+            assert!(recording.samples("elsewhere").is_err());
+        }
+    }
+
+    #[test]
     fn a_killed_recording_keeps_every_interval_it_wrote() {
         let dir = tempfile::tempdir().unwrap();
         std::mem::forget(record(dir.path()));

@@ -47,7 +47,7 @@ impl From<ArrowError> for SamplesError {
     }
 }
 
-/// A column: its name and unit, what it means, and where its numbers come from.
+/// A column: its name, unit, meaning and source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, such as `read.operations`.
@@ -142,41 +142,41 @@ fn has_end_marker(file: &mut File) -> io::Result<bool> {
 }
 
 fn field(column: &Column) -> Field {
-    let told = [("meaning", &column.meaning), ("from", &column.from)].into_iter().filter(|(_, text)| !text.is_empty());
-    let all = std::iter::once(("unit", &column.unit)).chain(told);
+    let texts = [("meaning", &column.meaning), ("from", &column.from)].into_iter().filter(|(_, text)| !text.is_empty());
+    let all = std::iter::once(("unit", &column.unit)).chain(texts);
     let metadata = all.map(|(key, text)| (key.to_owned(), text.clone())).collect();
     Field::new(&column.name, DataType::Float64, true).with_metadata(metadata)
 }
 
 fn column(field: &Field) -> Column {
-    let told = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
-    Column::new(field.name(), told("unit")).meaning(told("meaning")).from(told("from"))
+    let text = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
+    Column::new(field.name(), text("unit")).meaning(text("meaning")).from(text("from"))
 }
 
-/// A series in memory: `t_ns.len()` rows.
+/// A series in memory, with `t_ns.len()` samples.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Samples {
-    /// The interval ends, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The ends of the intervals, in nanoseconds of `CLOCK_MONOTONIC`.
     pub t_ns: Vec<u64>,
-    /// The columns beside the time.
+    /// The columns, without the time.
     pub columns: Vec<Column>,
     /// The values, `values[column][row]`.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Whether the file ended before its stream did.
+    /// Whether the file ends before its stream.
     pub truncated: bool,
 }
 
 impl Samples {
-    /// The values of the column `name`, one per row.
+    /// The values of the column `name`, one per sample.
     pub fn column(&self, name: &str) -> Option<&[Option<f64>]> {
         let index = self.columns.iter().position(|column| column.name == name)?;
         Some(&self.values[index])
     }
 
-    /// Reads an Arrow stream as far as it is whole.
+    /// Reads an Arrow stream up to any damage.
     ///
     /// # Errors
-    /// The file cannot be read, or does not begin as a series of ours.
+    /// The file cannot be read, or is not a sample series.
     pub fn read_stream(path: &Path) -> Result<Self, SamplesError> {
         let mut file = File::open(path)?;
         let ended = has_end_marker(&mut file)?;
@@ -191,7 +191,7 @@ impl Samples {
     /// Reads a Parquet file written by [`Self::write_parquet`].
     ///
     /// # Errors
-    /// The file cannot be read, or is no series of ours.
+    /// The file cannot be read, or is not a sample series.
     pub fn read_parquet(path: &Path) -> Result<Self, SamplesError> {
         let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
         let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(format)?;

@@ -1,7 +1,6 @@
-//! Quantities as people write them: `256MiB`, `15m`, `1000/s`, `10MiB/s`.
+//! Quantities as text: `256MiB`, `15m`, `1000/s`, `10MiB/s`.
 //!
-//! Each type reads a string or a bare number, prints the shortest text that reads back to exactly the
-//! same value, and describes itself in a JSON Schema.
+//! Each type parses a string or a number, prints the shortest text that parses to the same value, and has a JSON Schema.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,14 +10,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is no quantity of the wanted kind.
+/// A text that is not a quantity of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{got}` is no {wanted}")]
+#[error("`{got}` is not a {expected}")]
 pub struct UnitError {
-    /// The text as given.
+    /// The text.
     pub got: String,
-    /// What would be right, with an example.
-    pub wanted: &'static str,
+    /// The expected quantity, with examples.
+    pub expected: &'static str,
 }
 
 /// A number of bytes.
@@ -38,9 +37,9 @@ const BYTE_UNITS: [(&str, u64); 9] = [
 ];
 
 impl ByteSize {
-    const WANTED: &str = "number of bytes: write `4096`, `4KiB`, `256MiB` or `1.5GiB`";
+    const EXPECTED: &str = "number of bytes: write `4096`, `4KiB`, `256MiB` or `1.5GiB`";
 
-    /// The bytes, in mebibytes.
+    /// The size in mebibytes.
     pub fn mib(self) -> f64 {
         self.0 as f64 / (1 << 20) as f64
     }
@@ -50,7 +49,7 @@ impl FromStr for ByteSize {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { got: text.to_owned(), wanted: Self::WANTED };
+        let error = || UnitError { got: text.to_owned(), expected: Self::EXPECTED };
         let (number, unit) = split_number(text);
         let factor = match unit {
             "" => 1,
@@ -80,12 +79,12 @@ impl fmt::Display for ByteSize {
     }
 }
 
-/// A stretch of time.
+/// A duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub Duration);
 
 impl Span {
-    const WANTED: &str = "stretch of time: write `10s`, `500ms`, `15m` or `1h 30m`";
+    const EXPECTED: &str = "duration: write `10s`, `500ms`, `15m` or `1h 30m`";
 
     /// The span in seconds.
     pub fn seconds(self) -> f64 {
@@ -102,7 +101,9 @@ impl FromStr for Span {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        humantime::parse_duration(text).map(Self).map_err(|_| UnitError { got: text.to_owned(), wanted: Self::WANTED })
+        humantime::parse_duration(text)
+            .map(Self)
+            .map_err(|_| UnitError { got: text.to_owned(), expected: Self::EXPECTED })
     }
 }
 
@@ -112,7 +113,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// How often at most: requests, or bytes, each second.
+/// A rate of requests or of bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
     /// Requests per second.
@@ -122,14 +123,14 @@ pub enum Rate {
 }
 
 impl Rate {
-    const WANTED: &str = "rate: write `1000/s` (requests) or `10MiB/s` (bytes)";
+    const EXPECTED: &str = "rate: write `1000/s` (requests) or `10MiB/s` (bytes)";
 }
 
 impl FromStr for Rate {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { got: text.to_owned(), wanted: Self::WANTED };
+        let error = || UnitError { got: text.to_owned(), expected: Self::EXPECTED };
         let amount = text.trim().strip_suffix("/s").ok_or_else(error)?.trim();
         let (number, unit) = split_number(amount);
         let rate = match unit {
@@ -153,19 +154,19 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A part of a whole, above 0 and below 1.
+/// A share above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share(pub f64);
 
 impl Share {
-    const WANTED: &str = "share above 0 and below 1: write `5%` or `0.05`";
+    const EXPECTED: &str = "share above 0 and below 1: write `5%` or `0.05`";
 }
 
 impl FromStr for Share {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { got: text.to_owned(), wanted: Self::WANTED };
+        let error = || UnitError { got: text.to_owned(), expected: Self::EXPECTED };
         let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
         let share = number.trim().parse::<f64>().map_err(|_| error())? / unit;
         (share > 0.0 && share < 1.0).then_some(Self(share)).ok_or_else(error)
@@ -202,7 +203,7 @@ macro_rules! quantity {
                     type Value = $type;
 
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        write!(f, "a {}", $type::WANTED)
+                        write!(f, "a {}", $type::EXPECTED)
                     }
 
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
@@ -236,7 +237,7 @@ macro_rules! quantity {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": ["string", $kind], "description": $type::WANTED, "examples": [$example] })
+                json_schema!({ "type": ["string", $kind], "description": $type::EXPECTED, "examples": [$example] })
             }
         }
     };
@@ -253,7 +254,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn bytes_read_as_people_write_them() {
+    fn sizes_are_parsed_with_their_units() {
         for (text, bytes) in [("4096", 4096), ("4KiB", 4096), ("1.5 GiB", 3 << 29), ("250_000", 250_000), ("1kB", 1000)]
         {
             assert_eq!(text.parse(), Ok(ByteSize(bytes)), "{text}");
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused_with_an_example() {
+    fn an_invalid_quantity_is_refused_with_an_example() {
         for text in ["", "MiB", "4 parsecs", "-1", "1.0001B", "99999999999TiB"] {
             let error = text.parse::<ByteSize>().unwrap_err();
             assert!(error.to_string().contains("256MiB"), "{error}");
@@ -273,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn rates_know_requests_from_bytes() {
+    fn rates_of_requests_and_of_bytes_are_distinguished() {
         assert_eq!("1000/s".parse(), Ok(Rate::Requests(1000.0)));
         assert_eq!("10MiB/s".parse(), Ok(Rate::Bytes(10 << 20)));
     }
 
     #[test]
-    fn shares_lie_between_nought_and_one() {
+    fn shares_are_between_zero_and_one() {
         for (text, share) in [("5%", 0.05), ("0.05", 0.05), ("2.5 %", 0.025), (" 50% ", 0.5)] {
             assert_eq!(text.parse(), Ok(Share(share)), "{text}");
             assert_eq!(Share(share).to_string().parse(), Ok(Share(share)));

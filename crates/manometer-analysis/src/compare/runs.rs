@@ -108,8 +108,8 @@ impl<'a> RunGroup<'a> {
     }
 }
 
-/// The recordings that `path` stands for, itself or those in it (in its `runs`, if it has that), and the folders beside
-/// them that are none.
+/// The recordings of `path`: itself, or those in it (in its `runs`, if it has that); and the folders beside them that are not
+/// recordings.
 ///
 /// # Errors
 /// There is no recording.

@@ -64,7 +64,7 @@ const RULES: &[Rule] = &[
         id: "not-as-prepared",
         severity: Severity::Warning,
         source: "the run",
-        meaning: "a workload did not find its data as prepared, and created it anew without settling",
+        meaning: "a workload did not find its data as prepared, and created it again without settling",
         remedy: "Prepare the experiment again, then run it.",
     },
     Rule {

@@ -29,7 +29,7 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     swapped_pages(evidence).or_else(|| used_swap_growth(evidence)).into_iter().collect()
 }
 
-/// Pages swapped in or out during phases. A full swap that nobody touches is no load, and one that stays as full may be
+/// Pages swapped in or out during phases. A full swap that is not accessed is no load, and one of constant size may be
 /// heavily used.
 fn swapped_pages(evidence: &Evidence<'_>) -> Option<Finding> {
     let vmstat = evidence.series("vmstat")?;

@@ -1,5 +1,4 @@
-//! The formulas: pure functions of numbers, each with its source. The modules beside this one know what the numbers
-//! stand for.
+//! The formulas: pure functions of numbers, each with its source. The other modules apply them to recordings.
 //!
 //! A series is a slice of equally spaced samples. Shares are fractions of 1, never per cent.
 

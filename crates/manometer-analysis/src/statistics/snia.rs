@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_nothing_is_not_told() {
+    fn a_share_of_nothing_is_not_reported() {
         assert_eq!(Rounds::of([0.0; 5]), None);
     }
 }

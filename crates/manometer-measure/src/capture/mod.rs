@@ -1,7 +1,7 @@
-//! Records the requests that reach a block device, as `blkparse` prints them.
+//! Captures the requests that reach a block device, in the format of `blkparse`.
 //!
-//! The kernel tells of each request through its block events in tracefs; an instance of our own keeps them apart from
-//! whoever else traces. Reading such traces is left to others.
+//! The kernel reports each request as block events in tracefs; a tracing instance of our own keeps them apart from other
+//! tracers. `manometer-trace` reads such traces.
 
 mod blkparse;
 mod line;
@@ -15,33 +15,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-pub use line::{BlockEvent, Kind};
-pub use target::{Target, TargetError};
+pub use line::{BlockEvent, EventKind};
+pub use target::{CaptureTarget, TargetError};
 pub use tracefs::TracefsError;
 
 use crate::clock::Clock;
 use tracefs::Instance;
 
-/// How long the buffers fill before they are looked at again, once they are empty.
-const PAUSE_NS: u64 = 20_000_000;
+/// The pause before the next read of empty buffers.
+const POLL_NS: u64 = 20_000_000;
 
-/// How much later than it happened an event may be read: so long each is held back, to be put in order with those
-/// of other processors.
+/// The largest delay of an event: each is held back for so long, to be ordered with those of other processors.
 const ORDER_NS: u64 = 200_000_000;
 
-/// A capture that could not be begun or carried through.
+/// A capture that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The kernel's events cannot be had.
+    /// The kernel's events are not available.
     #[error("{0}; {remedy}", remedy = tracefs::REMEDY)]
     Tracefs(#[from] TracefsError),
-    /// The kernel refused a file of the trace.
+    /// A file of tracefs cannot be used.
     #[error("{}: {source}", path.display())]
     Trace {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error.
         source: io::Error,
     },
     /// The trace cannot be written.
@@ -49,60 +48,60 @@ pub enum CaptureError {
     Write(io::Error),
 }
 
-/// What was captured.
+/// The result of a capture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Captured {
-    /// For how long, in seconds.
+pub struct CaptureSummary {
+    /// Its length in seconds.
     pub seconds: f64,
     /// Lines written.
     pub events: u64,
-    /// Requests that went to the device.
+    /// Requests issued to the device.
     pub issued: u64,
-    /// Requests that came back.
+    /// Requests completed.
     pub completed: u64,
-    /// Events that found no room in the kernel's buffers, and are not in the trace.
+    /// Events that are missing because the kernel's buffers were full.
     pub lost: u64,
-    /// Lines of the kernel that were not understood, and are not in the trace.
+    /// Lines of the kernel that are missing because they were not understood.
     pub not_understood: u64,
 }
 
-/// How to capture.
+/// The settings of a capture.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
-    /// What to capture.
-    pub target: &'a Target,
-    /// For how long.
+pub struct CaptureOptions<'a> {
+    /// The device to capture.
+    pub target: &'a CaptureTarget,
+    /// The length of the capture.
     pub length_ns: u64,
     /// The kernel's buffer for each processor.
     pub buffer_kib: u64,
 }
 
-/// Writes the requests that reach the target to `out`, until the time is over or `interrupted` says so. What the kernel
-/// was told for it is undone at the end.
+/// Writes the requests that reach the target to `out`, until the time is over or `interrupted` is set. It removes its tracing
+/// instance at the end.
 ///
 /// # Errors
-/// The kernel's events cannot be had, or `out` not be written; what was written by then stays.
+/// The kernel's events are not available, or `out` cannot be written; what was written before stays.
 pub fn capture(
-    options: &Options<'_>,
+    options: &CaptureOptions<'_>,
     clock: &dyn Clock,
     interrupted: &AtomicBool,
     out: &mut dyn Write,
-) -> Result<Captured, CaptureError> {
+) -> Result<CaptureSummary, CaptureError> {
     let root = tracefs::find()?;
-    let instance = Instance::make(&root, options.buffer_kib)?;
+    let instance = Instance::create(&root, options.buffer_kib)?;
     let mut pipe = instance.pipe()?;
     let start_ns = clock.now_ns();
-    instance.listen(options.target.kinds(), &options.target.filter())?;
-    let mut trace = Trace::new(options.target, start_ns, out);
+    instance.enable(options.target.kinds(), &options.target.filter())?;
+    let mut trace = TraceWriter::new(options.target, start_ns, out);
     let end_ns = start_ns.saturating_add(options.length_ns);
     let mut now_ns = start_ns;
     while now_ns < end_ns && !interrupted.load(Ordering::Relaxed) {
         let lines = pipe.lines()?;
         let empty = lines.is_empty();
-        trace.take(&lines);
+        trace.add(&lines);
         trace.write_before(now_ns.saturating_sub(ORDER_NS))?;
         if empty {
-            clock.sleep(PAUSE_NS.min(end_ns - now_ns));
+            clock.sleep(POLL_NS.min(end_ns - now_ns));
         }
         now_ns = clock.now_ns();
     }
@@ -112,53 +111,53 @@ pub fn capture(
         if lines.is_empty() {
             break;
         }
-        trace.take(&lines);
+        trace.add(&lines);
     }
     trace.write_before(u64::MAX)?;
     trace.out.flush().map_err(CaptureError::Write)?;
     let seconds = (now_ns - start_ns) as f64 / 1e9;
-    Ok(Captured { seconds, lost: instance.lost()?, ..trace.captured })
+    Ok(CaptureSummary { seconds, lost: instance.lost()?, ..trace.summary })
 }
 
-/// Events on their way from the kernel's text to the trace.
-struct Trace<'a> {
-    target: &'a Target,
+/// Orders the events of the kernel and writes the trace.
+struct TraceWriter<'a> {
+    target: &'a CaptureTarget,
     start_ns: u64,
     out: &'a mut dyn Write,
-    held: Vec<BlockEvent>,
-    /// The events of each processor so far.
+    pending: Vec<BlockEvent>,
+    /// The number of events of each processor so far.
     sequences: BTreeMap<u32, u64>,
-    captured: Captured,
+    summary: CaptureSummary,
 }
 
-impl<'a> Trace<'a> {
-    fn new(target: &'a Target, start_ns: u64, out: &'a mut dyn Write) -> Self {
-        let captured = Captured { seconds: 0.0, events: 0, issued: 0, completed: 0, lost: 0, not_understood: 0 };
-        Self { target, start_ns, out, held: Vec::new(), sequences: BTreeMap::new(), captured }
+impl<'a> TraceWriter<'a> {
+    fn new(target: &'a CaptureTarget, start_ns: u64, out: &'a mut dyn Write) -> Self {
+        let summary = CaptureSummary { seconds: 0.0, events: 0, issued: 0, completed: 0, lost: 0, not_understood: 0 };
+        Self { target, start_ns, out, pending: Vec::new(), sequences: BTreeMap::new(), summary }
     }
 
-    fn take(&mut self, lines: &[String]) {
+    fn add(&mut self, lines: &[String]) {
         for line in lines {
             match BlockEvent::parse(line) {
-                Some(event) if self.target.has(&event) => self.held.push(event),
+                Some(event) if self.target.has(&event) => self.pending.push(event),
                 Some(_) => {}
-                // What was lost is counted by the kernel.
+                // The kernel counts lost events.
                 None if line.contains("[LOST ") => {}
-                None => self.captured.not_understood += 1,
+                None => self.summary.not_understood += 1,
             }
         }
     }
 
-    /// Writes the events before `t_ns` in their order; the others wait.
+    /// Writes the events before `t_ns` in order; later ones stay pending.
     fn write_before(&mut self, t_ns: u64) -> Result<(), CaptureError> {
-        self.held.sort_by_key(|event| event.t_ns);
-        let count = self.held.partition_point(|event| event.t_ns < t_ns);
-        for event in self.held.drain(..count) {
+        self.pending.sort_by_key(|event| event.t_ns);
+        let count = self.pending.partition_point(|event| event.t_ns < t_ns);
+        for event in self.pending.drain(..count) {
             let sequence = self.sequences.entry(event.cpu).or_default();
             *sequence += 1;
             writeln!(self.out, "{}", blkparse::text(&event, *sequence, self.start_ns)).map_err(CaptureError::Write)?;
-            self.captured.events += 1;
-            *if event.kind.is_end() { &mut self.captured.completed } else { &mut self.captured.issued } += 1;
+            self.summary.events += 1;
+            *if event.kind.is_completion() { &mut self.summary.completed } else { &mut self.summary.issued } += 1;
         }
         Ok(())
     }
@@ -176,14 +175,14 @@ mod tests {
     fn events_of_several_processors_are_put_in_order_and_counted() {
         let mut out = Vec::new();
         let target = target::tests::disk(8, 0);
-        let mut trace = Trace::new(&target, 10_000_000_000, &mut out);
+        let mut trace = TraceWriter::new(&target, 10_000_000_000, &mut out);
         let other = issue(0, 31, 9).replace(": 8,0 ", ": 8,16 ");
-        trace.take(&[issue(0, 30, 3), other, "CPU:1 [LOST 5 EVENTS]".to_owned(), issue(0, 50, 5), "what?".to_owned()]);
-        trace.take(&[issue(1, 20, 2)]);
+        trace.add(&[issue(0, 30, 3), other, "CPU:1 [LOST 5 EVENTS]".to_owned(), issue(0, 50, 5), "what?".to_owned()]);
+        trace.add(&[issue(1, 20, 2)]);
         trace.write_before(10_000_040_000).unwrap();
-        trace.take(&[issue(1, 45, 4)]);
+        trace.add(&[issue(1, 45, 4)]);
         trace.write_before(u64::MAX).unwrap();
-        let Captured { events, issued, completed, not_understood, .. } = trace.captured;
+        let CaptureSummary { events, issued, completed, not_understood, .. } = trace.summary;
         assert_eq!((events, issued, completed, not_understood), (4, 4, 0, 1));
         let text = String::from_utf8(out).unwrap();
         let sectors: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(7)).collect();
@@ -205,8 +204,8 @@ mod tests {
         }
         let mut full = Full;
         let target = target::tests::disk(8, 0);
-        let mut trace = Trace::new(&target, 0, &mut full);
-        trace.take(&[issue(0, 1, 1)]);
+        let mut trace = TraceWriter::new(&target, 0, &mut full);
+        trace.add(&[issue(0, 1, 1)]);
         assert!(matches!(trace.write_before(u64::MAX), Err(CaptureError::Write(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! tracefs: where it is, and an instance of our own in it.
+//! tracefs: its mount point, and a tracing instance.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
@@ -8,33 +8,33 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, OFlags, access};
 use rustix::process::{Pid, test_kill_process};
 
-use super::{CaptureError, line::Kind};
+use super::{CaptureError, line::EventKind};
 
-/// What makes block events visible where they are not.
+/// The command that makes block events available.
 pub const REMEDY: &str = "as root: mount -t tracefs nodev /sys/kernel/tracing";
 
-/// What our instances are called, before the process id.
+/// The prefix of our instances, before the process id.
 const PREFIX: &str = "manometer-";
 
-/// Why the kernel's block events cannot be had.
+/// The reason why block events are not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TracefsError {
-    /// Nobody mounted it.
+    /// tracefs is not mounted.
     #[error("tracefs is not mounted")]
     NotMounted,
-    /// The kernel was built without them.
+    /// The kernel has no block events.
     #[error("tracefs at {} has no block events: the kernel was built without CONFIG_BLK_DEV_IO_TRACE", .0.display())]
     NoBlockEvents(PathBuf),
-    /// Only root may use it.
-    #[error("tracefs at {} may not be used by this user: run as root", .0.display())]
+    /// This user may not use tracefs.
+    #[error("this user may not use tracefs at {}: run as root", .0.display())]
     NotPermitted(PathBuf),
 }
 
-/// The folder of tracefs, if it tells of block requests and we may use it.
+/// The mount point of tracefs, if it has block events and this user may use it.
 ///
 /// # Errors
-/// Why not; [`REMEDY`] is what to do.
+/// The reason why not; [`REMEDY`] is the remedy.
 pub fn find() -> Result<PathBuf, TracefsError> {
     let mounts = procfs::process::Process::myself().and_then(|process| process.mountinfo());
     let mut mounts = mounts.map(|mounts| mounts.0).unwrap_or_default().into_iter();
@@ -47,34 +47,34 @@ fn usable(root: &Path) -> Result<(), TracefsError> {
     if access(root.join("instances"), Access::WRITE_OK | Access::EXEC_OK).is_err() {
         return Err(TracefsError::NotPermitted(root.to_owned()));
     }
-    match Kind::ALL.iter().all(|kind| root.join("events/block").join(kind.event()).exists()) {
+    match EventKind::ALL.iter().all(|kind| root.join("events/block").join(kind.event()).exists()) {
         true => Ok(()),
         false => Err(TracefsError::NoBlockEvents(root.to_owned())),
     }
 }
 
-/// An instance of tracefs, apart from whoever else traces; removed when dropped.
+/// A tracing instance, separate from other tracers; removed when dropped.
 #[derive(Debug)]
 pub(super) struct Instance {
     folder: PathBuf,
 }
 
 impl Instance {
-    /// Makes one below `root`, with a buffer of `buffer_kib` for each processor and times of `CLOCK_MONOTONIC`.
-    /// Those that processes of ours left that are no more are removed first.
-    pub(super) fn make(root: &Path, buffer_kib: u64) -> Result<Self, CaptureError> {
+    /// Creates an instance below `root`, with a buffer of `buffer_kib` per processor and times of `CLOCK_MONOTONIC`.
+    /// Instances that ended processes of Manometer left behind are removed first.
+    pub(super) fn create(root: &Path, buffer_kib: u64) -> Result<Self, CaptureError> {
         let instances = root.join("instances");
         remove_abandoned(&instances);
         let folder = instances.join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir(&folder).map_err(|source| CaptureError::Trace { path: folder.clone(), source })?;
-        let made = Self { folder };
-        made.write("buffer_size_kb", &buffer_kib.to_string())?;
-        made.write("trace_clock", "mono")?;
-        Ok(made)
+        let instance = Self { folder };
+        instance.write("buffer_size_kb", &buffer_kib.to_string())?;
+        instance.write("trace_clock", "mono")?;
+        Ok(instance)
     }
 
-    /// Lets `kinds` of events through that match `filter`.
-    pub(super) fn listen(&self, kinds: &[Kind], filter: &str) -> Result<(), CaptureError> {
+    /// Enables the `kinds` of events that match `filter`.
+    pub(super) fn enable(&self, kinds: &[EventKind], filter: &str) -> Result<(), CaptureError> {
         for kind in kinds {
             let event = format!("events/block/{}", kind.event());
             self.write(&format!("{event}/filter"), filter)?;
@@ -83,12 +83,12 @@ impl Instance {
         Ok(())
     }
 
-    /// No more events; those in the buffers stay.
+    /// Stops tracing; the events in the buffers stay.
     pub(super) fn stop(&self) -> Result<(), CaptureError> {
         self.write("tracing_on", "0")
     }
 
-    /// The events as text; reading takes them out, and does not wait.
+    /// The events as text; reading removes them, and does not block.
     pub(super) fn pipe(&self) -> Result<Pipe, CaptureError> {
         let path = self.folder.join("trace_pipe");
         let flags = OFlags::NONBLOCK.bits() as i32;
@@ -97,7 +97,7 @@ impl Instance {
         Ok(Pipe { file, path, begun: Vec::new() })
     }
 
-    /// How many events found no room in the buffers.
+    /// The number of events lost because the buffers were full.
     pub(super) fn lost(&self) -> Result<u64, CaptureError> {
         let path = self.folder.join("per_cpu");
         let entries = fs::read_dir(&path).map_err(|source| CaptureError::Trace { path, source })?;
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_lose_an_event_counts() {
+    fn every_kind_of_lost_event_counts() {
         let stats = "entries: 385\noverrun: 7\ncommit overrun: 1\nbytes: 28008\noldest event ts: 24133.988214\n\
             now ts: 24135.004565\ndropped events: 2\nread events: 0\n";
         assert_eq!(lost_of(stats), 10);
@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tracefs_without_block_events_or_permission_is_told() {
+    fn a_tracefs_without_block_events_or_permission_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(usable(dir.path()), Err(TracefsError::NotPermitted(_))));
         fs::create_dir(dir.path().join("instances")).unwrap();
         assert!(matches!(usable(dir.path()), Err(TracefsError::NoBlockEvents(_))));
-        for kind in Kind::ALL {
+        for kind in EventKind::ALL {
             fs::create_dir_all(dir.path().join("events/block").join(kind.event())).unwrap();
         }
         assert_eq!(usable(dir.path()), Ok(()));

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_partition_from_the_days_of_63_sectors_is_found() {
+    fn a_partition_at_sector_63_is_found() {
         let facts = recorded::hard_disk();
         let check = check(&facts.layers, &facts.file_system);
         assert_eq!(check.status, CheckStatus::Limited);

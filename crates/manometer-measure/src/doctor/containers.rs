@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn one_without_its_daemon_is_limited() {
+    fn a_program_without_its_daemon_is_limited() {
         let refused = parse_answer(Err(ProgramError::Refused {
             program: "docker".to_owned(),
             text: "Cannot connect".to_owned(),

@@ -50,7 +50,7 @@ mod tests {
     use super::super::layers::LayerKind;
     use super::*;
 
-    /// A disk whose folder in sysfs holds `files`, or a layer that stands on others.
+    /// A disk whose folder in sysfs holds `files`, or a layer above others.
     fn layer(root: &std::path::Path, name: &str, maps_to: &[&str], files: &[(&str, &str)]) -> Layer {
         let sysfs = root.join(name);
         for (file, text) in files.iter().chain(&[("dev", "8:0\n")]) {

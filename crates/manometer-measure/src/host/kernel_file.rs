@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_anew_each_time_and_a_gap_when_gone() {
+    fn a_file_is_read_again_each_time_and_a_gap_when_gone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("value");
         let mut file = KernelFile::new(&path);

@@ -50,7 +50,7 @@ const LAYERED_FILE_SYSTEMS: [&str; 6] = ["aufs", "fuse-overlayfs", "mergerfs", "
 /// Where a file system stores its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backing {
-    /// A block device of this host, as far as its type tells.
+    /// A block device of this host, as far as its type shows.
     Device,
     /// Memory.
     Memory,

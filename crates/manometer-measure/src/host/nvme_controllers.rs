@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn without_it_a_disk_has_the_one_that_it_links_to() {
+    fn without_multipath_a_disk_has_the_controller_that_it_links_to() {
         let dir = tempfile::tempdir().unwrap();
         let controller = dir.path().join("devices/pci0000:00/0000:01:00.0/nvme/nvme0");
         fs::create_dir_all(controller.join("nvme0n1")).unwrap();

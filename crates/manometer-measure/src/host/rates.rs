@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_need_two_looks_and_survive_a_counter_that_begins_anew() {
+    fn rates_need_two_samples_and_survive_a_counter_reset() {
         let mut rates = RateCalculator::default();
         assert_eq!(rates.rates(0, totals([Some(10.0), Some(10.0), None])), [None; 3]);
         assert_eq!(rates.rates(2_000_000_000, totals([Some(14.0), Some(5.0), None])), [Some(2.0), None, None]);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_now_is_told_as_it_is() {
+    fn a_gauge_is_recorded_as_it_is() {
         assert_eq!(
             RateCalculator::default().rates(0, vec![RawValue::Gauge(Some(3.0)), RawValue::Gauge(None)]),
             [Some(3.0), None]

@@ -1,33 +1,33 @@
-//! What layers do, by `/proc/diskstats`.
+//! The activity of layers, from `/proc/diskstats`.
 
 use procfs::DiskStat;
 use serde::Serialize;
 
 use crate::host::Layer;
 
-/// Bytes of a sector in the kernel's accounts, whatever the device's own.
+/// The sector of the kernel's counters, whatever the sector size of the device.
 const SECTOR_BYTES: f64 = 512.0;
 
-/// A layer's counters since the host began.
+/// The counters of a layer since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Counters {
-    /// Reads done.
+    /// Reads completed.
     pub reads: f64,
-    /// Writes done.
+    /// Writes completed.
     pub writes: f64,
     /// Bytes read.
     pub read_bytes: f64,
     /// Bytes written.
     pub write_bytes: f64,
-    /// Time that reads took, in seconds, each counted.
+    /// Time of reads in seconds, summed over reads.
     pub read_wait_s: f64,
-    /// Time that writes took, in seconds, each counted.
+    /// Time of writes in seconds, summed over writes.
     pub write_wait_s: f64,
-    /// Time in which any request was under way, in seconds.
+    /// Time in which some request was in flight, in seconds.
     pub busy_s: f64,
-    /// Time that all requests took, in seconds, each counted.
+    /// Time of all requests in seconds, summed over requests.
     pub queued_s: f64,
-    /// Requests under way now.
+    /// Requests in flight.
     pub in_flight: f64,
 }
 
@@ -47,7 +47,7 @@ impl From<&DiskStat> for Counters {
     }
 }
 
-/// The counters of each layer; missing for one that is gone.
+/// The counters of each layer; `None` for one that is gone.
 pub(super) fn read(layers: &[Layer]) -> Vec<Option<Counters>> {
     let disks = procfs::diskstats().unwrap_or_default();
     let of = |layer: &Layer| {
@@ -57,31 +57,31 @@ pub(super) fn read(layers: &[Layer]) -> Vec<Option<Counters>> {
     layers.iter().map(of).collect()
 }
 
-/// What a layer did between two looks.
+/// The activity of a layer between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Activity {
-    /// Reads done each second.
+    /// Reads completed per second.
     pub reads_per_s: Option<f64>,
-    /// Writes done each second.
+    /// Writes completed per second.
     pub writes_per_s: Option<f64>,
-    /// Bytes read each second.
+    /// Bytes read per second.
     pub read_bytes_per_s: Option<f64>,
-    /// Bytes written each second.
+    /// Bytes written per second.
     pub write_bytes_per_s: Option<f64>,
-    /// How long a read took on average, in milliseconds; missing when there was none.
+    /// The mean time of a read in milliseconds; missing without reads.
     pub read_wait_ms: Option<f64>,
-    /// How long a write took on average, in milliseconds; missing when there was none.
+    /// The mean time of a write in milliseconds; missing without writes.
     pub write_wait_ms: Option<f64>,
-    /// The share of time in which any request was under way.
+    /// The share of time in which some request was in flight.
     pub busy: Option<f64>,
-    /// How many requests were under way on average.
+    /// The mean queue depth.
     pub queue: Option<f64>,
-    /// How many are under way now.
+    /// Requests in flight now.
     pub in_flight: Option<f64>,
 }
 
 impl Activity {
-    /// What happened from `last` to `now`, `seconds` later. A counter that fell began anew and is no rate.
+    /// The activity from `last` to `now`, `seconds` later. A counter that fell was reset and gives no rate.
     pub fn between(last: Option<&Counters>, now: Option<&Counters>, seconds: Option<f64>) -> Self {
         let in_flight = now.map(|now| now.in_flight);
         let (Some(last), Some(now), Some(seconds)) = (last, now, seconds) else {
@@ -103,14 +103,14 @@ impl Activity {
             write_bytes_per_s: rate(|disk| disk.write_bytes),
             read_wait_ms: mean_ms(grown(|disk| disk.read_wait_s), grown(|disk| disk.reads)),
             write_wait_ms: mean_ms(grown(|disk| disk.write_wait_s), grown(|disk| disk.writes)),
-            // The kernel counts by its ticks, so that a busy second can hold a little more than one.
+            // The kernel counts in its ticks, so that the busy time of a second may slightly exceed it.
             busy: rate(|disk| disk.busy_s).map(|share| share.min(1.0)),
             queue: rate(|disk| disk.queued_s),
             in_flight,
         }
     }
 
-    /// Bytes read and written each second.
+    /// Bytes read and written per second.
     pub fn bytes_per_s(&self) -> Option<f64> {
         Some(self.read_bytes_per_s? + self.write_bytes_per_s?)
     }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_waits_and_the_queue_follow_from_two_looks() {
+    fn rates_waits_and_the_queue_follow_from_two_samples() {
         let last = Counters { reads: 10.0, read_wait_s: 1.0, busy_s: 5.0, queued_s: 1.0, ..Counters::default() };
         let now = Counters {
             reads: 210.0,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_or_begins_anew_is_a_gap() {
+    fn a_missing_or_reset_counter_is_a_gap() {
         let (more, less) = (Counters { writes: 9.0, ..Counters::default() }, Counters::default());
         assert_eq!(Activity::between(Some(&more), Some(&less), Some(1.0)).writes_per_s, None);
         assert_eq!(Activity::between(Some(&more), None, Some(1.0)), Activity::default());

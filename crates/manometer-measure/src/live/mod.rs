@@ -1,64 +1,65 @@
-//! The host's storage as it is now: a device, its layers, who uses storage, and who waits for it.
+//! The current state of the host's storage: a device, its layers, the processes that use storage, and stalls.
 //!
-//! Reads `/proc` and `/sys` and nothing else, so that it works beside anything. What is kept for later is a
-//! recording's matter ([`crate::host`]).
+//! It reads only `/proc` and `/sys`, so that it works beside any load. Observers ([`crate::host`]) record the same for later.
 
 mod disks;
+mod processes;
 mod stall;
-mod users;
 
 use std::path::Path;
 
 use serde::Serialize;
 
 pub use disks::{Activity, Counters};
+pub use processes::ProcessActivity;
 pub use stall::{Stall, Stalls};
-pub use users::User;
 
 use crate::host::{Layer, device_of, layers_of};
 
-/// One look at the storage; what cannot be known, as every rate at the first look, is missing.
+/// The state of the storage at one time; an unknown value, such as every rate of the first sample, is missing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Frame {
-    /// The device that holds the folder, then every layer below it.
+pub struct StorageSnapshot {
+    /// The device that holds the directory, then every layer below it.
     pub layers: Vec<LayerActivity>,
-    /// The processes that moved bytes to or from storage since the last look, those that moved most first.
-    pub users: Vec<User>,
-    /// How many processes do not tell: another user's.
-    pub hidden_users: usize,
-    /// How much time tasks spend waiting.
+    /// The processes with I/O since the last sample, most I/O first.
+    #[serde(rename = "users")]
+    pub processes: Vec<ProcessActivity>,
+    /// The number of processes whose I/O is hidden: those of other users.
+    #[serde(rename = "hidden_users")]
+    pub hidden_processes: usize,
+    /// The time that tasks spend waiting.
     pub stalls: Stalls,
 }
 
-/// What one layer did.
+/// The activity of one layer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerActivity {
     /// Its name and kind.
     #[serde(flatten)]
     pub layer: Layer,
-    /// What it did since the last look.
+    /// Its activity since the last sample.
     pub activity: Activity,
 }
 
-/// Looks again and again.
+/// Samples the storage repeatedly.
 #[derive(Debug)]
-pub struct Live {
+pub struct StorageMonitor {
     layers: Vec<Layer>,
     last: Vec<Option<Counters>>,
     last_ns: Option<u64>,
-    users: users::Users,
+    processes: processes::ProcessMonitor,
 }
 
-impl Live {
-    /// To look at the device that holds `dir`; nothing where there is none.
+impl StorageMonitor {
+    /// A monitor of the device that holds `dir`; `None` if there is none.
     pub fn of(dir: &Path) -> Option<Self> {
         let layers = layers_of(&device_of(dir)?);
         let last = vec![None; layers.len()];
-        Some(Self { layers, last, last_ns: None, users: users::Users::of_host() })
+        Some(Self { layers, last, last_ns: None, processes: processes::ProcessMonitor::of_host() })
     }
 
-    /// The storage at `t_ns`, and what happened since the last look.
-    pub fn look(&mut self, t_ns: u64) -> Frame {
+    /// The state of the storage at `t_ns`, and its activity since the last sample.
+    pub fn sample(&mut self, t_ns: u64) -> StorageSnapshot {
         let seconds = self.last_ns.filter(|last_ns| *last_ns < t_ns).map(|last_ns| (t_ns - last_ns) as f64 / 1e9);
         let now = disks::read(&self.layers);
         let activity = |(layer, (now, last)): (&Layer, (&Option<Counters>, &Option<Counters>))| LayerActivity {
@@ -66,9 +67,9 @@ impl Live {
             activity: Activity::between(last.as_ref(), now.as_ref(), seconds),
         };
         let layers = self.layers.iter().zip(now.iter().zip(&self.last)).map(activity).collect();
-        let (users, hidden_users) = self.users.look(seconds);
+        let (processes, hidden_processes) = self.processes.sample(seconds);
         (self.last, self.last_ns) = (now, Some(t_ns));
-        Frame { layers, users, hidden_users, stalls: Stalls::read() }
+        StorageSnapshot { layers, processes, hidden_processes, stalls: Stalls::read() }
     }
 }
 
@@ -81,26 +82,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_is_seen_writing_and_rates_need_two_looks() {
+    fn the_writes_of_this_process_are_seen_and_rates_need_two_samples() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
-        let Some(mut live) = Live::of(dir.path()) else {
+        let Some(mut monitor) = StorageMonitor::of(dir.path()) else {
             skip(Cause::BlockDevice, "none holds /var/tmp");
             return;
         };
-        let first = live.look(1_000_000_000);
-        assert!(first.users.is_empty());
+        let first = monitor.sample(1_000_000_000);
+        assert!(first.processes.is_empty());
         assert!(first.layers.iter().all(|layer| layer.activity.reads_per_s.is_none()));
         let mut file = std::fs::File::create(dir.path().join("file")).unwrap();
         file.write_all(&vec![1; 1 << 20]).unwrap();
         file.sync_all().unwrap();
-        let second = live.look(3_000_000_000);
+        let second = monitor.sample(3_000_000_000);
         assert!(second.layers[0].activity.writes_per_s.is_some_and(|writes| writes > 0.0), "{:?}", second.layers);
-        let own = second.users.iter().find(|user| user.pid == std::process::id()).unwrap();
+        let own = second.processes.iter().find(|process| process.pid == std::process::id()).unwrap();
         assert!(own.write_bytes_per_s >= f64::from(1 << 19), "{own:?}");
     }
 
     #[test]
-    fn a_folder_without_a_device_cannot_be_watched() {
-        assert!(Live::of(Path::new("/proc")).is_none());
+    fn a_directory_without_a_device_cannot_be_monitored() {
+        assert!(StorageMonitor::of(Path::new("/proc")).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! How much time tasks spend waiting, by `/proc/pressure`.
+//! Pressure stalls, from `/proc/pressure`.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use serde::Serialize;
 pub struct Stall {
     /// At least one task waited.
     pub some: f64,
-    /// All tasks waited; the kernel does not tell for processors.
+    /// All tasks waited; not defined for processors.
     pub full: Option<f64>,
 }
 
-/// All resources; missing where the kernel does not tell.
+/// The stalls of all resources; missing where the kernel does not show them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stalls {
     /// Waiting for storage.

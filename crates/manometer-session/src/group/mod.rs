@@ -156,9 +156,9 @@ impl Group<'_> {
         let (_, _, theirs) = self.read_clock(index, protocol::CLOCK_AND_SYNC)?;
         let mut trips = Vec::new();
         for _ in 0..ROUND_TRIPS {
-            let asked = WallAnchor::now();
-            let (heard_ns, told, _) = self.read_clock(index, protocol::CLOCK)?;
-            trips.push(RoundTrip { asked, told, heard_ns });
+            let sent = WallAnchor::now();
+            let (received_ns, remote, _) = self.read_clock(index, protocol::CLOCK)?;
+            trips.push(RoundTrip { sent, remote, received_ns });
         }
         let offset = ClockOffset::of(&trips, ours, theirs.as_ref());
         let in_step_by = theirs.map(|theirs| theirs.by);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use manometer_measure::capture::{CaptureError, Captured, Options, Target, capture};
+use manometer_measure::capture::{CaptureError, CaptureOptions, CaptureSummary, CaptureTarget, capture};
 use manometer_measure::host::device_of;
 use manometer_measure::host::layers_of;
 use manometer_measure::{ByteSize, MonotonicClock};
@@ -54,7 +54,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
     };
     announce(args, &target);
-    let options = Options { target: &target, length_ns: (args.seconds * 1e9) as u64, buffer_kib: args.buffer.0 / 1024 };
+    let options =
+        CaptureOptions { target: &target, length_ns: (args.seconds * 1e9) as u64, buffer_kib: args.buffer.0 / 1024 };
     let captured = match capture(&options, &MonotonicClock, &interrupted, &mut BufWriter::new(&file)) {
         Ok(captured) => captured,
         Err(error) => {
@@ -70,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 /// Prints what is captured, and warnings.
-fn announce(args: &Args, target: &Target) {
+fn announce(args: &Args, target: &CaptureTarget) {
     if lies_on(&args.out, target) {
         output::note(&format!(
             "warning: {} is on {}: the trace will contain its own writes; choose another device with --out",
@@ -84,18 +85,18 @@ fn announce(args: &Args, target: &Target) {
     output::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
 }
 
-fn check(args: &Args) -> Result<Target, String> {
+fn check(args: &Args) -> Result<CaptureTarget, String> {
     if !(args.seconds > 0.0 && args.seconds <= 1e9) {
         return Err(format!("--seconds is {}: write a number above 0", args.seconds));
     }
     if !BUFFERS.contains(&args.buffer.0) {
         return Err(format!("--buffer is {}: write 64KiB to 1GiB", args.buffer));
     }
-    Target::find(&args.device).map_err(|error| error.to_string())
+    CaptureTarget::find(&args.device).map_err(|error| error.to_string())
 }
 
 /// Whether the file `out` is on the target, or on a device above it.
-fn lies_on(out: &std::path::Path, target: &Target) -> bool {
+fn lies_on(out: &std::path::Path, target: &CaptureTarget) -> bool {
     let layers = device_of(out).map(|device| layers_of(&device)).unwrap_or_default();
     layers.iter().any(|layer| layer.device == target.device)
 }
@@ -107,8 +108,8 @@ fn remove_if_empty(args: &Args, file: &File) {
     }
 }
 
-fn print(args: &Args, target: &Target, captured: &Captured) -> anyhow::Result<()> {
-    let Captured { seconds, events, issued, completed, lost, not_understood } = captured;
+fn print(args: &Args, target: &CaptureTarget, captured: &CaptureSummary) -> anyhow::Result<()> {
+    let CaptureSummary { seconds, events, issued, completed, lost, not_understood } = captured;
     if *lost > 0 {
         output::note(&format!(
             "warning: {lost} events were lost because the kernel's buffers were full: use a larger --buffer \

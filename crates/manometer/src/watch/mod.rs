@@ -6,7 +6,7 @@ mod view;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use manometer_measure::live::Live;
+use manometer_measure::live::StorageMonitor;
 use manometer_measure::{Clock as _, MonotonicClock, Span};
 
 use self::view::View;
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.interval.nanoseconds() < SHORTEST_INTERVAL_NS {
         return Ok(wrong_request("--interval is shorter than 100ms: the kernel's counters show nothing in it"));
     }
-    let Some(live) = Live::of(&args.dir) else {
+    let Some(live) = StorageMonitor::of(&args.dir) else {
         return Ok(wrong_request(format_args!(
             "there is no block device under {}: choose a folder on a local disk; `manometer doctor` shows the layers",
             args.dir.display()
@@ -58,10 +58,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-fn once(mut live: Live, interval_ns: u64, format: Format) -> anyhow::Result<ExitStatus> {
-    live.look(MonotonicClock.now_ns());
+fn once(mut live: StorageMonitor, interval_ns: u64, format: Format) -> anyhow::Result<ExitStatus> {
+    live.sample(MonotonicClock.now_ns());
     MonotonicClock.sleep(interval_ns);
-    let frame = live.look(MonotonicClock.now_ns());
+    let frame = live.sample(MonotonicClock.now_ns());
     match format {
         Format::Json => output::print_json(&frame)?,
         Format::Text => {

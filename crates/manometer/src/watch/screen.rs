@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use manometer_measure::live::Live;
+use manometer_measure::live::StorageMonitor;
 use manometer_measure::{Clock as _, MonotonicClock};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -29,17 +29,17 @@ impl Drop for Screen {
 }
 
 /// Draws `live` every `interval_ns` until a key or `ended` ends it.
-pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<()> {
+pub(super) fn watch(mut live: StorageMonitor, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<()> {
     let clock = MonotonicClock;
     let mut view = View::default();
     let mut screen = Screen::take()?;
-    live.look(clock.now_ns());
+    live.sample(clock.now_ns());
     let mut next_ns = clock.now_ns() + interval_ns;
     screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
     while !ended.load(Ordering::Relaxed) {
         let now_ns = clock.now_ns();
         if now_ns >= next_ns {
-            view.push(live.look(now_ns));
+            view.push(live.sample(now_ns));
             next_ns = now_ns + interval_ns;
             screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use manometer_measure::human::bytes_per_s;
-use manometer_measure::live::{Activity, Frame, LayerActivity, Stall, User};
+use manometer_measure::live::{Activity, LayerActivity, ProcessActivity, Stall, StorageSnapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -31,7 +31,7 @@ enum Order {
 impl Order {
     const ALL: [Self; 3] = [Self::Both, Self::Read, Self::Written];
 
-    fn key(self, user: &User) -> f64 {
+    fn key(self, user: &ProcessActivity) -> f64 {
         match self {
             Self::Both => user.bytes_per_s(),
             Self::Read => user.read_bytes_per_s,
@@ -51,7 +51,7 @@ impl Order {
 /// The state of the screen.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    frame: Option<Frame>,
+    frame: Option<StorageSnapshot>,
     /// The device's bytes per second, the newest last.
     history: VecDeque<u64>,
     order: Order,
@@ -59,11 +59,11 @@ pub(super) struct View {
 
 impl View {
     /// Adds the latest frame.
-    pub(super) fn push(&mut self, mut frame: Frame) {
+    pub(super) fn push(&mut self, mut frame: StorageSnapshot) {
         let now = frame.layers.first().and_then(|layer| layer.activity.bytes_per_s()).unwrap_or_default();
         self.history.push_back(now as u64);
         self.history.drain(..self.history.len().saturating_sub(HISTORY_LENGTH));
-        sort(&mut frame.users, self.order);
+        sort(&mut frame.processes, self.order);
         self.frame = Some(frame);
     }
 
@@ -73,13 +73,13 @@ impl View {
         let here = Order::ALL.iter().position(|order| *order == self.order).unwrap_or_default();
         self.order = Order::ALL[(here + if forward { 1 } else { count - 1 }) % count];
         if let Some(frame) = &mut self.frame {
-            sort(&mut frame.users, self.order);
+            sort(&mut frame.processes, self.order);
         }
     }
 }
 
-fn sort(users: &mut [User], order: Order) {
-    users.sort_by(|one, other| order.key(other).total_cmp(&order.key(one)).then(one.pid.cmp(&other.pid)));
+fn sort(processes: &mut [ProcessActivity], order: Order) {
+    processes.sort_by(|one, other| order.key(other).total_cmp(&order.key(one)).then(one.pid.cmp(&other.pid)));
 }
 
 /// Draws everything into `area`.
@@ -108,8 +108,8 @@ pub(super) fn draw(view: &View, area: Rect, buffer: &mut Buffer) {
 pub(super) fn as_text(view: &View) -> String {
     let Some(frame) = &view.frame else { return String::new() };
     let layers = u16::try_from(frame.layers.len()).unwrap_or(u16::MAX);
-    let users = u16::try_from(frame.users.len()).unwrap_or(u16::MAX).clamp(1, TEXT_USERS);
-    let heights = [layers.saturating_add(3), 3, users + 3];
+    let processes = u16::try_from(frame.processes.len()).unwrap_or(u16::MAX).clamp(1, TEXT_USERS);
+    let heights = [layers.saturating_add(3), 3, processes + 3];
     let area = Rect::new(0, 0, TEXT_WIDTH, heights.iter().sum());
     let mut buffer = Buffer::empty(area);
     let parts = Layout::vertical(heights.map(Constraint::Length)).areas::<3>(area);
@@ -130,7 +130,7 @@ fn titled(title: &str) -> Block<'_> {
     Block::bordered().title(format!(" {title} "))
 }
 
-fn history(view: &View, frame: &Frame, area: Rect, buffer: &mut Buffer) {
+fn history(view: &View, frame: &StorageSnapshot, area: Rect, buffer: &mut Buffer) {
     let name = frame.layers.first().map_or("", |layer| layer.layer.name.as_str());
     let most = view.history.iter().copied().max().unwrap_or_default();
     let title = format!("{name}: bytes read and written, maximum {}", bytes_per_s(most as f64));
@@ -182,7 +182,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-fn stalls(frame: &Frame) -> String {
+fn stalls(frame: &StorageSnapshot) -> String {
     let one = |name: &str, stall: Option<Stall>| match stall {
         Some(Stall { some, full: Some(full) }) => format!("{name}: some {}, all {}", percent(some), percent(full)),
         Some(Stall { some, full: None }) => format!("{name}: some {}", percent(some)),
@@ -192,8 +192,8 @@ fn stalls(frame: &Frame) -> String {
     [one("storage", stalls.io), one("memory", stalls.memory), one("processors", stalls.cpu)].join("   ")
 }
 
-fn user_table<'a>(view: &View, frame: &'a Frame) -> Table<'a> {
-    let row = |user: &'a User| {
+fn user_table<'a>(view: &View, frame: &'a StorageSnapshot) -> Table<'a> {
+    let row = |user: &'a ProcessActivity| {
         Row::new([
             Cell::from(user.pid.to_string()),
             Cell::from(user.command.as_str()),
@@ -201,14 +201,14 @@ fn user_table<'a>(view: &View, frame: &'a Frame) -> Table<'a> {
             Cell::from(bytes_per_s(user.write_bytes_per_s)),
         ])
     };
-    let hidden = match frame.hidden_users {
+    let hidden = match frame.hidden_processes {
         0 => String::new(),
         count => format!("; {count} are hidden"),
     };
     let title = format!(" processes on any storage, by bytes {}{hidden} ", view.order.text());
     let widths = [Constraint::Length(9), Constraint::Length(24), Constraint::Length(14), Constraint::Length(14)];
     let head = header(&["pid", "command", "read", "written"]);
-    Table::new(frame.users.iter().map(row), widths).header(head).block(Block::bordered().title(title))
+    Table::new(frame.processes.iter().map(row), widths).header(head).block(Block::bordered().title(title))
 }
 
 #[cfg(test)]
@@ -223,8 +223,8 @@ mod tests {
 
     use super::*;
 
-    fn user(pid: u32, command: &str, read: f64, written: f64) -> User {
-        User { pid, command: command.to_owned(), read_bytes_per_s: read, write_bytes_per_s: written }
+    fn user(pid: u32, command: &str, read: f64, written: f64) -> ProcessActivity {
+        ProcessActivity { pid, command: command.to_owned(), read_bytes_per_s: read, write_bytes_per_s: written }
     }
 
     fn layer(name: &str, activity: Activity) -> LayerActivity {
@@ -233,7 +233,7 @@ mod tests {
         LayerActivity { layer, activity }
     }
 
-    fn frame() -> Frame {
+    fn frame() -> StorageSnapshot {
         let activity = Activity {
             reads_per_s: Some(1234.0),
             writes_per_s: Some(5.0),
@@ -245,10 +245,10 @@ mod tests {
             queue: Some(3.5),
             in_flight: Some(4.0),
         };
-        Frame {
+        StorageSnapshot {
             layers: vec![layer("nvme0n1p1", activity), layer("nvme0n1", Activity::default())],
-            users: vec![user(7, "reader", 5_242_880.0, 0.0), user(8, "writer", 0.0, 20_480.0)],
-            hidden_users: 3,
+            processes: vec![user(7, "reader", 5_242_880.0, 0.0), user(8, "writer", 0.0, 20_480.0)],
+            hidden_processes: 3,
             stalls: Stalls { io: Some(Stall { some: 0.5, full: Some(0.25) }), memory: None, cpu: None },
         }
     }
@@ -296,7 +296,7 @@ mod tests {
     fn the_order_of_the_processes_turns_both_ways() {
         let mut view = View::default();
         view.push(frame());
-        let first = |view: &View| view.frame.as_ref().unwrap().users[0].command.clone();
+        let first = |view: &View| view.frame.as_ref().unwrap().processes[0].command.clone();
         assert_eq!(first(&view), "reader");
         view.turn_order(false);
         assert_eq!((view.order, first(&view).as_str()), (Order::Written, "writer"));

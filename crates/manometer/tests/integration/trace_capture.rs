@@ -141,7 +141,7 @@ fn what_cannot_be_captured_is_refused() {
     let scene = Scene::new();
     scene.write("there", "years of work");
     let refused = |words: &str, why: &[&str]| drop(scene.run(&format!("trace capture {words}")).status(2).err_has(why));
-    refused("there --seconds 1 --out t", &["there is no block device", "/dev/nvme0n1"]);
+    refused("there --seconds 1 --out t", &["there is not a block device", "/dev/nvme0n1"]);
     refused("/dev/nothing --seconds 1 --out t", &["/dev/nothing", "name a block device"]);
     refused("there --seconds 0 --out t", &["above 0"]);
     refused("there --seconds 1 --out t --buffer 1KiB", &["64KiB"]);

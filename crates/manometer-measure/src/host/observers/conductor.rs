@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn late_looks_missed_beats_and_steps_of_the_clock_are_told() {
+    fn late_samples_dropped_ticks_and_clock_steps_are_counted() {
         let mut conductor = Conductor::new(SECOND_NS, at(0, 50 * SECOND_NS));
         let on_time = at(SECOND_NS + 1_000, 51 * SECOND_NS + 1_000);
         assert_eq!(conductor.sample_at(SECOND_NS, on_time), [Some(0.0), Some(0.0), Some(0.0)]);

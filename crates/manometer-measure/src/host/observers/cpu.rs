@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_times_is_told_apart_by_kind() {
+    fn a_line_of_times_is_split_by_kind() {
         let text = "cpu  100 20 300 4000 50 6 7 8 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nctxt 5\n";
         let ticks = procfs::ticks_per_second() as f64;
         let expected = [120.0, 300.0, 50.0, 13.0, 8.0, 4000.0].map(|spent| RawValue::Counter(Some(spent / ticks)));

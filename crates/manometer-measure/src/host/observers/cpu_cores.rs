@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cores_are_found_by_number_and_a_core_switched_off_is_a_gap() {
+    fn cores_are_found_by_number_and_an_offline_core_is_a_gap() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("stat");
         let ticks = procfs::ticks_per_second();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn throttling_is_read_once_a_core_and_once_a_package() {
+    fn throttling_is_read_once_per_core_and_once_per_package() {
         let dir = tempfile::tempdir().unwrap();
         let write = |core: &str, name: &str, text: &str| {
             let path = core_file(dir.path(), core, name);

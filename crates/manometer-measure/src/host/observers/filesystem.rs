@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_left_than_there_is() {
+    fn the_free_space_does_not_exceed_the_size() {
         let row = FileSystem::new(Path::new(".")).sample(0);
         assert!(row[0] > Some(0.0));
         assert!(row[1] <= row[0] && row[2] <= row[1]);

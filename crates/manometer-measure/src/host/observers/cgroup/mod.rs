@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_v2_tells_io_processors_memory_and_stalls() {
+    fn a_group_of_v2_has_io_processors_memory_and_stalls() {
         let dir = tempfile::tempdir().unwrap();
         let stall = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
         write(
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_v1_tells_what_its_controllers_tell() {
+    fn a_group_of_v1_has_the_counters_of_its_controllers() {
         let dir = tempfile::tempdir().unwrap();
         let bytes = "blkio.throttle.io_service_bytes_recursive";
         write(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_vanishes_is_a_gap_and_goes_on_when_it_is_back() {
+    fn a_group_that_vanishes_is_a_gap_until_it_is_back() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("writer");
         let files = [("memory.current", "4096\n"), ("io.stat", "8:0 rbytes=1 wbytes=0 rios=1 wios=0\n")];
@@ -256,7 +256,7 @@ mod tests {
         write(&folder, &files);
         let mut group = observer(Hierarchies { unified: Some(unified::Files::new(&folder)), legacy: None });
         assert_eq!(at(&group.sample(SECOND_NS), "memory"), Some(4096.0));
-        // A file of a real group fails once the group is gone; one on disk must be opened anew to do so.
+        // A file of a real group fails once the group is gone; one on disk must be opened again to do so.
         fs::remove_dir_all(&folder).unwrap();
         group.found = Some(Hierarchies { unified: Some(unified::Files::new(&folder)), legacy: None });
         let row = group.sample(2 * SECOND_NS);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     impl Isolated {
-        /// Nothing where this host does not let us make a group.
+        /// `None` if this host does not allow creating a group.
         fn new() -> Option<Self> {
             let mounts = procfs::process::Process::myself().unwrap().mountinfo().unwrap().0;
             let mount = mounts.into_iter().find(|mount| mount.fs_type == "cgroup2")?;

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_micron_are_told_as_bytes_by_their_ratio() {
+    fn pages_of_micron_are_converted_to_bytes_by_their_ratio() {
         let table = attributes(&[("Host_Program_Page_Count", 100.0), ("FTL_Program_Page_Count", 150.0)]);
         assert_eq!(nand_written(&table, Some(1000.0)), Some(Count { bytes: 2500.0, step: 10.0 }));
         assert_eq!(nand_written(&table, None), None);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn host_writes_in_blocks_need_the_block() {
+    fn host_writes_in_blocks_need_the_block_size() {
         let table = attributes(&[("Total_LBAs_Written", 8.0)]);
         assert_eq!(host_written(&table, Some(4096.0)), Some(Count { bytes: 32768.0, step: 4096.0 }));
         assert_eq!(host_written(&table, None), None);
@@ -163,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_a_known_counter_tells_none() {
+    fn a_device_without_a_known_counter_has_none() {
         assert_eq!(nand_written(&attributes(&[("Wear_Leveling_Count", 5.0)]), Some(1.0)), None);
     }
 
     #[test]
-    fn the_logs_of_nvme_devices_are_told_in_bytes() {
+    fn the_logs_of_nvme_devices_are_read_in_bytes() {
         let ocp: Value = serde_json::from_str(include_str!("samples/nvme_ocp.json")).unwrap();
         assert_eq!(ocp_written(&ocp), Some(Count { bytes: 527_805_403_860_992.0, step: 1.0 }));
         let intel: Value = serde_json::from_str(include_str!("samples/nvme_intel.json")).unwrap();

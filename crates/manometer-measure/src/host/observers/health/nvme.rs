@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_health_log_is_told_in_bytes_celsius_and_seconds() {
+    fn a_health_log_is_read_in_bytes_celsius_and_seconds() {
         let reading = smart_log(include_str!("samples/nvme_smart_log.json")).unwrap();
         assert_eq!(reading.host_bytes_written, Some(1_048_576.0 * 512_000.0));
         assert_eq!(reading.host_bytes_read, Some(2_000.0 * 512_000.0));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_nothing() {
+    fn a_text_that_is_not_a_log_is_not_read() {
         for text in ["", "Usage: nvme", "[]", "{}", r#"{"data_units_written": null}"#, r#"{"nuse": 1, "flbas": 9}"#] {
             assert_eq!(smart_log(text), None, "{text}");
             assert_eq!(used_bytes(text), None, "{text}");

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_together_are_the_sum_of_their_bytes_and_the_worst_of_their_states() {
+    fn merged_disks_have_the_sum_of_bytes_and_the_worst_state() {
         let one = Reading {
             host_bytes_written: Some(10.0),
             nand_bytes_written: Some(20.0),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_as_wide_as_the_columns() {
+    fn a_reading_has_a_value_for_each_column() {
         assert_eq!(Reading::default().values().len(), columns().len());
     }
 }

@@ -18,7 +18,7 @@ const NOTHING_READ: u64 = 0b11;
 /// The message of `smartctl`, for people.
 pub(super) fn read(text: &str) -> Result<Reading, String> {
     let all: Value = serde_json::from_str(text).map_err(|_| "it printed no JSON".to_owned())?;
-    let status = all["smartctl"]["exit_status"].as_u64().ok_or("its JSON is none that is known")?;
+    let status = all["smartctl"]["exit_status"].as_u64().ok_or("its JSON has an unknown form")?;
     if status & NOTHING_READ != 0 {
         return Err(message(&all));
     }
@@ -99,7 +99,7 @@ mod tests {
     const GIB: f64 = (1_u64 << 30) as f64;
 
     #[test]
-    fn a_sata_device_tells_host_and_nand_writes() {
+    fn a_sata_device_has_host_and_nand_writes() {
         let reading = read(include_str!("samples/smartctl_sata.json")).unwrap();
         assert_eq!(reading.host_bytes_written, Some(4_000_000_000.0 * 512.0));
         assert_eq!(reading.nand_bytes_written, Some(2_500.0 * GIB));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_nvme_device_tells_its_use_as_well() {
+    fn an_nvme_device_has_its_utilisation_as_well() {
         let reading = read(include_str!("samples/smartctl_nvme.json")).unwrap();
         assert_eq!(reading.host_bytes_written, Some(62_786_553.0 * 512_000.0));
         assert_eq!((reading.spare, reading.utilisation), (Some(100.0), Some(194_350_313_472.0)));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_cannot_be_opened_is_refused_with_its_words() {
+    fn a_device_that_cannot_be_opened_is_refused_with_its_message() {
         let refused = read(include_str!("samples/smartctl_refused.json")).unwrap_err();
         assert_eq!(refused, "/dev/vda: Unable to detect device type");
         let denied = r#"{"smartctl": {"exit_status": 2, "messages": [
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_that_tell_of_failed_commands_or_failing_disks_do_not_hide_what_was_read() {
+    fn bits_of_failed_commands_or_failing_disks_do_not_hide_a_reading() {
         let sample = include_str!("samples/smartctl_sata.json");
         for status in [4, 8, 64, 4 | 16 | 128] {
             let text = sample.replace("\"exit_status\": 0", &format!("\"exit_status\": {status}"));
@@ -140,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn an_invalid_answer_is_refused() {
         assert_eq!(read("").unwrap_err(), "it printed no JSON");
-        assert_eq!(read("{}").unwrap_err(), "its JSON is none that is known");
+        assert_eq!(read("{}").unwrap_err(), "its JSON has an unknown form");
         let empty = r#"{"smartctl": {"exit_status": 0}}"#;
         assert_eq!(read(empty).unwrap_err(), "the device shows no counters");
     }

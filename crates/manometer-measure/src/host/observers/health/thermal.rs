@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_tools_tell_counts_seconds_and_celsius() {
+    fn both_tools_have_counts_seconds_and_celsius() {
         let by_nvme = Thermal::of_nvme(&serde_json::from_str(include_str!("samples/nvme_smart_log.json")).unwrap());
         assert_eq!((by_nvme.light_throttles, by_nvme.heavy_throttles), (Some(3.0), Some(1.0)));
         assert_eq!((by_nvme.throttle_time(), by_nvme.warning_time), (Some(75.0), Some(120.0)));
@@ -142,16 +142,16 @@ mod tests {
     }
 
     #[test]
-    fn what_one_of_two_disks_counts_shows_in_both_together() {
+    fn the_counters_of_one_of_two_disks_show_in_both_merged() {
         let cool = Thermal { heavy_throttles: Some(900.0), warning_time: None, ..Thermal::default() };
         let warm = |times| Thermal { heavy_throttles: Some(times), warning_time: Some(60.0), ..Thermal::default() };
         assert_eq!(cool.merge(&warm(1.0)).heavy_throttles, Some(901.0));
         assert_eq!(cool.merge(&warm(3.0)).heavy_throttles, Some(903.0));
-        assert_eq!(cool.merge(&warm(1.0)).warning_time, None, "one does not tell");
+        assert_eq!(cool.merge(&warm(1.0)).warning_time, None, "one of them does not report it");
     }
 
     #[test]
-    fn a_row_is_as_wide_as_the_columns() {
+    fn a_reading_has_a_value_for_each_column() {
         assert_eq!(Thermal::default().values().len(), columns().len());
     }
 }

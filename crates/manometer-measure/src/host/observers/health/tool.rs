@@ -46,7 +46,7 @@ pub(super) mod tests {
             script
         }
 
-        /// A tool that prints the file that is named like its first argument, and fails where there is none.
+        /// A tool that prints the file named like its first argument, and fails if there is none.
         pub fn of_verbs(files: &[(&str, &str)]) -> Self {
             let script = Self(tempfile::tempdir().unwrap());
             files.iter().for_each(|(verb, text)| fs::write(script.0.path().join(verb), text).unwrap());

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_told_as_they_are_and_events_as_rates() {
+    fn gauges_are_recorded_as_they_are_and_counters_as_rates() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("vmstat");
         std::fs::write(&path, "nr_dirty 7\npgfault 100\npgalloc_dma 1\nnr_new 3\nbrand_new 5\n").unwrap();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn most_fields_of_this_kernel_have_a_meaning() {
+    fn most_fields_of_this_kernel_have_a_description() {
         let columns = VmStat::of_host().columns();
         let unknown: Vec<&str> =
             columns.iter().filter(|column| column.meaning.starts_with("As the kernel")).map(|c| &*c.name).collect();
