@@ -31,6 +31,30 @@ pub fn significant(value: f64) -> String {
     format!("{}{text}", if value < 0.0 { "−" } else { "" })
 }
 
+/// A count, exact below a hundred.
+pub fn count(count: f64) -> String {
+    if count < 100.0 { format!("{count:.0}") } else { number(count) }
+}
+
+/// A latency in microseconds, in a suitable unit.
+pub fn latency(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
+        us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
+        us => format!("{us:.0} µs"),
+    }
+}
+
+/// A share in per cent with one decimal.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// The mark of a value that was not measured.
+pub fn gap() -> String {
+    "–".to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use manometer_workload::kv::{self, KvPlan, KvSettings, PopularityDescription};
 
 use crate::exit_status::ExitStatus;
 use crate::exit_status::wrong_request;
-use crate::number::number;
+use crate::number::count;
 use crate::output::Format;
 use crate::table::table;
 use crate::text::plain;
@@ -32,7 +32,7 @@ fn text(description: &PopularityDescription) -> String {
     for top in &description.top {
         table.add_row([
             percent(top.share_of_records),
-            count(top.records),
+            count(top.records as f64),
             format!("{:.2} %", 100.0 * top.share_of_requests),
             bar(top.share_of_requests),
         ]);
@@ -42,16 +42,11 @@ fn text(description: &PopularityDescription) -> String {
     format!(
         "{}{exponent}, over {} records\n{table}\nHalf of the requests go to {} ({}).\nComputed {}.",
         plain(&serde_json::json!(description.distribution)),
-        count(description.records),
-        if half == 1 { "one record".to_owned() } else { format!("{} records", count(half)) },
+        count(description.records as f64),
+        if half == 1 { "one record".to_owned() } else { format!("{} records", count(half as f64)) },
         percent(half as f64 / description.records as f64),
         description.computed,
     )
-}
-
-/// A count with separated thousands.
-fn count(count: u64) -> String {
-    if count < 100 { count.to_string() } else { number(count as f64) }
 }
 
 /// A share in per cent with two significant digits.

@@ -20,7 +20,7 @@ use crate::output::{self, Format};
 use crate::progress::{Form, Progress};
 use crate::recordings;
 
-/// What all runs of one command share.
+/// The common parameters of the runs of one command.
 pub(super) struct Session<'a> {
     pub(super) args: &'a Args,
     pub(super) interrupted: &'a AtomicBool,

@@ -5,7 +5,7 @@ use manometer_cache::advise::{
 };
 use manometer_measure::human::bytes;
 
-use crate::number::{number, significant};
+use crate::number::{count, gap, latency, number, percent, significant};
 use crate::table::table;
 
 /// The number of policies shown.
@@ -173,7 +173,7 @@ fn tier_row(tier: &PricedTier, is_per_gb: bool) -> Vec<String> {
         what.to_owned(),
         significant(tier.mb_per_s),
         number(tier.requests_per_s),
-        time(tier.latency_mean_us),
+        latency(tier.latency_mean_us),
         tier.ram_hit_ratio.map_or_else(gap, percent),
         tier.cache_hit_ratio.map_or_else(gap, percent),
         significant(tier.cost),
@@ -208,26 +208,6 @@ fn change_name(change: SensitivityChange) -> String {
     }
 }
 
-fn gap() -> String {
-    "–".to_owned()
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
 fn signed(share: f64) -> String {
     format!("{:+.1} %", 100.0 * share).replace('-', "−")
-}
-
-fn count(count: f64) -> String {
-    if count < 100.0 { format!("{count:.0}") } else { number(count) }
-}
-
-fn time(us: f64) -> String {
-    match us {
-        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
-        us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
-        us => format!("{us:.0} µs"),
-    }
 }

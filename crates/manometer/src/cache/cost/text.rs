@@ -7,7 +7,7 @@ use manometer_cache::cost::{
 use super::args::Args;
 use super::json::is_used;
 use super::results::CostResults;
-use crate::number::significant;
+use crate::number::{gap, significant};
 use crate::table::table;
 
 pub(super) fn text(args: &Args, results: &CostResults) -> String {
@@ -94,10 +94,6 @@ fn life(life: &SsdLife) -> String {
         SsdLife::Years(years) => format!("{} years", significant(*years)),
         SsdLife::Unknown(_) => "not known".to_owned(),
     }
-}
-
-fn gap() -> String {
-    "–".to_owned()
 }
 
 fn notes(bill: &CostReport) -> Vec<String> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::simulation::TierOutcome;
 
-/// For machines: what `manometer cache cost` reads.
+/// One document.
 pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) -> Value {
     let row = |TierOutcome { simulation, result, comparison }: &TierOutcome| {
         let arrangement = &simulation.arrangement;

@@ -6,10 +6,10 @@ use manometer_measure::human::bytes;
 
 use super::comparison::{ComparisonMetric, OriginComparison};
 use super::simulation::TierOutcome;
-use crate::number::number;
+use crate::number::{latency, number};
 use crate::table::table;
 
-/// For people.
+/// A table of speeds, the flows, and the comparisons.
 pub(super) fn text(outcomes: &[TierOutcome]) -> String {
     let mut lines = vec![speeds(outcomes)];
     if outcomes.iter().any(|outcomes| outcomes.simulation.arrangement.cache.is_some()) {
@@ -41,8 +41,8 @@ fn speeds(outcomes: &[TierOutcome]) -> String {
             simulation.workload.clone(),
             format!("{:.1}", result.mb_per_s),
             number(result.requests_per_s),
-            time(result.latency_mean_us),
-            time(result.latency_p99_us),
+            latency(result.latency_mean_us),
+            latency(result.latency_p99_us),
             share(result.ram_hit_ratio),
             share(result.hit_ratio),
             share(Some(result.origin_busy)),
@@ -84,14 +84,6 @@ fn written_back(flow: &FlowBytes) -> u64 {
 
 fn share(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio))
-}
-
-fn time(us: f64) -> String {
-    match us {
-        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
-        us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
-        us => format!("{us:.0} µs"),
-    }
 }
 
 /// The requests of a trace that were shortened.

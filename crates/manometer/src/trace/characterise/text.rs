@@ -11,7 +11,7 @@ use manometer_trace::character::working_set::Stretch;
 use manometer_trace::character::zipf::{Verdict, Zipf};
 use manometer_trace::character::{Burstiness, Report};
 
-use crate::number::number;
+use crate::number::{count, number};
 
 /// Below this Zipf exponent the tenth key has at least nine tenths of the requests of the first.
 const EVEN: f64 = 0.05;
@@ -47,11 +47,6 @@ fn line(what: &str, text: &str) -> String {
 
 fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
-}
-
-/// A count as a whole number, even if estimated.
-fn count(count: f64) -> String {
-    if count < 100.0 { format!("{count:.0}") } else { number(count) }
 }
 
 /// A size in a suitable unit.
