@@ -65,10 +65,9 @@ mod tests {
         assert_eq!(listed.len(), CHARTS.len(), "a name is listed twice");
     }
 
-    /// What a chart draws from figures has no rows here that could be looked at: its file must read the columns that
-    /// it asks for, and no others.
+    /// A chart of figures has no rows to check: its file must read exactly the columns that it requires.
     #[test]
-    fn a_chart_of_figures_reads_the_columns_that_it_asks_for() {
+    fn a_chart_of_figures_reads_the_columns_that_it_requires() {
         for chart in CHARTS {
             let ChartInput::Columns(columns) = chart.input else { continue };
             let spec: Value = serde_json::from_str(chart.spec).expect(chart.name);

@@ -136,7 +136,7 @@ fn what_was_not_measured_is_a_gap_with_its_reason() {
 }
 
 #[test]
-fn twins_stand_side_by_side() {
+fn twin_bars_are_side_by_side() {
     let dir = tempfile::tempdir().unwrap();
     let drawn = draw("pressure-twins", &sweep(dir.path())[..1]).unwrap();
     assert_eq!(column(&drawn, "who"), ["primary", "writer", "primary", "writer", "primary", "writer"]);

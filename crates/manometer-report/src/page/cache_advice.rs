@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::figure::figure;
 use super::html::escape;
+use super::table::table;
 use super::whole;
 use crate::charts::figures::{advised_tiers, policy_curves};
 use crate::charts::{Chart, Drawing};
@@ -45,7 +46,7 @@ pub fn cache_advice(advice: &Advice) -> String {
     main.push_str(&costs(advice));
     main.push_str(&varied(advice));
     main.push_str("</article>\n");
-    let elsewhere = ["which are all that the decision rests on", "`--format json` prints them all"];
+    let elsewhere = ["`--format json` prints them too", "`--format json` prints every digit"];
     whole(&format!("Caches for {}", advice.trace), &main, &specs, elsewhere)
 }
 
@@ -62,7 +63,7 @@ fn facts(advice: &Advice) -> Vec<String> {
         human::bytes(traits.footprint_bytes),
     ];
     if !advice.basis.by_size {
-        facts.push(format!("each object taken as {}", human::bytes(advice.basis.unit_bytes)));
+        facts.push(format!("each object counted as {}", human::bytes(advice.basis.unit_bytes)));
     }
     facts
 }
@@ -81,7 +82,7 @@ fn decision(advice: &Advice) -> String {
             "memory" => ("info", "Memory"),
             "policy" => ("info", "Policy"),
             "ssd" => ("info", "SSD"),
-            "sensitivity" => ("info", "What would change it"),
+            "sensitivity" => ("info", "Sensitivity"),
             _ => ("warning", "Care"),
         };
         item(class, word, &sentence.text);
@@ -119,7 +120,7 @@ fn character(advice: &Advice) -> String {
         ("Left out of caches: deletes, or without a size", text::count(advice.left_out)),
     ];
     let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    table("The trace", "", &["What", "How much"], &rows)
+    table("The trace", "", &["Property", "Value"], &rows)
 }
 
 /// A point of a curve.
@@ -205,13 +206,13 @@ fn replayed(advice: &Advice) -> String {
         |sizes| {
             let [origin, cache, ram] = [sizes.origin, sizes.cache, sizes.ram].map(human::bytes);
             format!(
-                "The data lie on {origin}, the cache has {cache}, memory {ram}. 1h is one disk, 4h0 four disks as RAID 0, \
-                 1s one SSD; bcache and dmcache are caches on an SSD before the disks behind their names."
+                "The data are on {origin}, the cache has {cache}, memory {ram}. 1h is one disk, 4h0 four disks as RAID 0, \
+                 1s one SSD; bcache and dmcache are caches on an SSD in front of the disks that their names end with."
             )
         },
     );
     format!(
-        "{cut}{} requests were replayed, {} at a time, with caches that are cold at first. {sizes}",
+        "{cut}{} requests were replayed, {} at a time, on cold caches. {sizes}",
         text::count(replay.requests),
         replay.threads
     )
@@ -236,8 +237,8 @@ fn policies(advice: &Advice) -> String {
         false => "all keys".to_owned(),
     };
     let caption = format!(
-        "The best of {} policies, LRU, and OPT as the bound, simulated with {basis}. Misses against LRU are the misses by \
-         those of LRU, in the mean over the sizes.",
+        "The best of {} policies, LRU, and OPT as the bound, simulated with {basis}. Misses against LRU are the misses relative \
+         to those of LRU, as the mean over the sizes.",
         ranking.policies.len()
     );
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
@@ -248,20 +249,19 @@ fn costs(advice: &Advice) -> String {
     let prices = &advice.prices;
     let caption = match prices.is_per_gb {
         true => format!(
-            "Prices of {} in {} ({}). They are by the GB: a cost is for each GB of the data, on all disks and on the \
-             cache's share of SSDs, and no amount to be paid.",
+            "Prices of {} in {} ({}). They are per GB: a cost covers each GB of the data, on all disks and on the \
+             cache's share of SSDs; it is not the price of whole devices.",
             prices.dates, prices.currency, prices.name
         ),
-        false => format!(
-            "Prices of {} in {} ({}): what has to be paid for whole devices.",
-            prices.dates, prices.currency, prices.name
-        ),
+        false => {
+            format!("Prices of {} in {} ({}): the price of whole devices.", prices.dates, prices.currency, prices.name)
+        }
     };
     let columns =
         ["Arrangement", "Requests/s", "Mean", "In memory", "On SSD", "Cost", "Per MB/s", "Per 1,000 requests/s"];
     let columns: Vec<&str> = columns.into_iter().chain(["Break-even"]).collect();
     let rows: Vec<Vec<String>> = advice.tiers.iter().map(cost_row).collect();
-    table("What they cost", &caption, &columns, &rows)
+    table("Cost", &caption, &columns, &rows)
 }
 
 fn cost_row(tier: &PricedTier) -> Vec<String> {
@@ -298,11 +298,7 @@ fn varied(advice: &Advice) -> String {
     };
     let rows: Vec<Vec<String>> = advice.varied.iter().map(row).collect();
     let caption = "The arrangement with an SSD that costs least per MB/s, and its disks alone, with one thing changed.";
-    table("What would change the answer", caption, &columns, &rows)
-}
-
-fn table(title: &str, caption: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
-    super::real_vs_synthetic::table(title, caption, columns, rows)
+    table("Sensitivity of the answer", caption, &columns, &rows)
 }
 
 fn percent(share: f64) -> String {
@@ -332,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_have_the_columns_that_are_told_of_them() {
+    fn the_rows_have_the_required_columns() {
         let advice = advice("a trace");
         assert_eq!(column_names(&curves(&advice)), required_columns(&policy_curves::CHART));
         assert_eq!(column_names(&tiers(&advice)), required_columns(&advised_tiers::CHART));

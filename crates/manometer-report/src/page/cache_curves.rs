@@ -1,13 +1,12 @@
 //! The page of miss-ratio curves: the miss ratio over all cache sizes, and the working set of the trace.
 
-use std::fmt::Write as _;
-
 use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::figure::figure;
 use super::html::escape;
+use super::table::table;
 use super::whole;
 use crate::charts::figures::{cache_curves::CHART as CURVES, working_set::CHART as WORKING_SET};
 use crate::charts::{Chart, Drawing};
@@ -106,7 +105,7 @@ pub fn cache_curves(curves: &CacheCurves) -> String {
     main.push_str("</article>\n");
     let parsed = |chart: Chart| (chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
     let specs: Map<String, Value> = specs.into_iter().map(parsed).collect();
-    let elsewhere = ["which `--format json` prints", "`--format json` and `--parquet` have them all"];
+    let elsewhere = ["`--format json` prints them too", "`--format json` and `--parquet` have every digit"];
     whole(CURVES.title, &main, &specs, elsewhere)
 }
 
@@ -192,34 +191,16 @@ fn working_set(curves: &CacheCurves) -> Drawing {
 
 /// The knees as a table, for a mark in a chart cannot be read to the digit.
 fn knees(curves: &CacheCurves) -> String {
-    let knees: Vec<(&CachePolicy, &CachePoint)> = curves
-        .policies
-        .iter()
-        .flat_map(|policy| policy.points.iter().filter(|point| point.is_knee).map(move |point| (policy, point)))
-        .collect();
-    if knees.is_empty() {
-        return String::new();
-    }
-    let mut html =
-        "<section><h2>Where more cache stops paying</h2>\n<div class=\"box\"><table role=\"table\">\n<thead \
-                    role=\"rowgroup\"><tr role=\"row\">"
-            .to_owned();
-    for column in ["Policy", "Capacity", "Miss ratio"] {
-        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{column}</th>");
-    }
-    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
-    for (policy, point) in knees {
+    let row = |policy: &CachePolicy, point: &CachePoint| {
         let error = point.error.map(|error| format!(" ± {}", text::number(error))).unwrap_or_default();
-        _ = writeln!(
-            html,
-            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th><td role=\"cell\" data-column=\"Capacity\">\
-             <div>{}</div></td><td role=\"cell\" data-column=\"Miss ratio\"><div>{}{error}</div></td></tr>",
-            escape(&policy.name),
-            escape(&capacity(curves, point.capacity)),
-            text::number(point.miss_ratio),
-        );
-    }
-    html + "</tbody></table></div></section>\n"
+        let miss_ratio = format!("{}{error}", text::number(point.miss_ratio));
+        vec![policy.name.clone(), capacity(curves, point.capacity), miss_ratio]
+    };
+    let knees_of = |policy: &CachePolicy| -> Vec<Vec<String>> {
+        policy.points.iter().filter(|point| point.is_knee).map(|point| row(policy, point)).collect()
+    };
+    let rows: Vec<Vec<String>> = curves.policies.iter().flat_map(knees_of).collect();
+    table("Where more cache stops paying", "", &["Policy", "Capacity", "Miss ratio"], &rows)
 }
 
 #[cfg(test)]
@@ -247,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_whole_in_itself() {
+    fn the_page_is_self_contained() {
         let page = cache_curves(&curves());
         for expected in [
             "Miss-ratio curves of &lt;b&gt;trace&lt;/b&gt;",
@@ -273,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_have_the_columns_that_are_told_of_them() {
+    fn the_rows_have_the_required_columns() {
         assert_eq!(column_names(&drawing(&curves())), required_columns(&CURVES));
         assert_eq!(column_names(&working_set(&curves())), required_columns(&WORKING_SET));
     }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_told_in_words_and_what_is_not_known_with_its_reason() {
+    fn layers_are_described_and_unknown_facts_have_their_reason() {
         let Value::Object(facts) = json!({
             "chain": [
                 {"name": "dm-0", "kind": "dm", "maps_to": ["sda1", "sdb1"], "label": "data"},

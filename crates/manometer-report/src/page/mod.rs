@@ -14,6 +14,7 @@ mod real_vs_synthetic;
 mod results;
 mod run;
 mod run_status;
+mod table;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -52,12 +53,12 @@ pub fn page(recordings: &[AnalysedRecording], folder: &Path) -> Result<String, R
         let place = run::Place { number: index + 1, several, folder };
         main.push_str(&run::article(recorded, &place, &mut drawn)?);
     }
-    let elsewhere = ["and the data lie beside this page", "the recording has them all"];
+    let elsewhere = ["the data files are in the recording", "the recording has every digit"];
     Ok(whole(&first.summary.experiment, &main, &specs(&drawn), elsewhere))
 }
 
-/// The page called `title` around `main`; `elsewhere` says where the data lie, for those without JavaScript and
-/// for those who want every digit.
+/// The page called `title` around `main`; `elsewhere` says where the data are, for readers without JavaScript and
+/// for readers who need every digit.
 fn whole(title: &str, main: &str, specs: &Map<String, Value>, [data, digits]: [&str; 2]) -> String {
     fill(
         TEMPLATE,

@@ -1,7 +1,7 @@
 // Draws every chart of the page from the data beside it, again when the colours or the width change.
 "use strict";
 (() => {
-  // What goes wrong is kept where a reader, and a test, can find it.
+  // Errors go where a reader, and a test, can find them.
   function problem(what) {
     const line = document.createElement("p");
     line.textContent = String((what && what.stack) || what);
@@ -12,8 +12,8 @@
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
-  // Text, lines and series in colours that hold their contrast on the page's ground. The series' colours
-  // are those of Okabe and Ito, darkened or lightened. Phases and runs beyond their number take those of a scale.
+  // Text, lines and series in colours with enough contrast on the page's ground. The series' colours
+  // are those of Okabe and Ito, darkened or lightened. More phases and runs than these take the colours of a scale.
   function theme(width, ordered) {
     const palette = JSON.parse(document.getElementById("colours").textContent)[dark.matches ? "dark" : "light"];
     const { ground, ink, soft, line, series } = palette;
@@ -49,13 +49,13 @@
     return Array.from({ length: data.rows }, (_, row) => Object.fromEntries(columns.map(([name, values]) => [name, values[row]])));
   }
 
-  // How many panels of a grid stand beside one another: as many as there is room for.
+  // The panels of a grid in a row: as many as there is room for.
   const PANEL_WIDTH = 320;
-  function beside(spec, width) {
+  function panelsInRow(spec, width) {
     return Math.max(1, Math.min(spec.columns ?? 1, Math.floor(width / PANEL_WIDTH)));
   }
 
-  // A facet cannot take its width from its container, so its panels get it here: what is left beside the axes.
+  // A facet cannot take its width from its container, so it is set here: what the axes leave.
   const AXIS_WIDTH = 60;
   function fitted(spec, width, columns) {
     if (!spec.spec) return spec;
@@ -63,7 +63,7 @@
     return { ...panels, spec: { ...spec.spec, width: Math.max(120, Math.floor(width / columns)) } };
   }
 
-  // The field that an ordered scale of colours tells apart.
+  // The field of an ordered scale of colours.
   function orderedField(part) {
     if (!part || typeof part !== "object") return undefined;
     if (part.color?.type === "ordinal") return part.color.field;
@@ -72,7 +72,7 @@
 
   async function embed(chart, width, around) {
     chart.view?.finalize();
-    const spec = { ...fitted(chart.spec, width - around, beside(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
+    const spec = { ...fitted(chart.spec, width - around, panelsInRow(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
     const options = { actions: false, ast: true, config: theme(width, chart.ordered), renderer: "svg" };
     chart.view = (await vegaEmbed(chart.plot, spec, options)).view;
     return chart.plot.querySelector("svg").viewBox.baseVal.width - width;
@@ -81,7 +81,7 @@
   async function draw(chart) {
     const width = chart.plot.clientWidth;
     try {
-      // A last label may hang over the edge, which is known only once it is drawn; drawn narrower, it may be another.
+      // A last label may overflow the edge, which is known only after drawing; drawn narrower, another may.
       let around = AXIS_WIDTH;
       for (let over = Infinity, turns = 0; over > 0 && turns < 4; turns += 1) {
         over = await embed(chart, width, around);
@@ -99,15 +99,15 @@
     }
   }
 
-  // One drawing at a time: a wish that comes while one is under way is granted after it.
-  let wanted = false;
+  // One drawing at a time: a request during a drawing takes effect after it.
+  let requested = false;
   let drawing = false;
   async function drawAll(charts) {
-    wanted = true;
+    requested = true;
     if (drawing) return;
     drawing = true;
-    while (wanted) {
-      wanted = false;
+    while (requested) {
+      requested = false;
       for (const chart of charts) await draw(chart);
     }
     drawing = false;

@@ -1,12 +1,11 @@
-//! The page of a search for the highest rate: latency against rate, and every rate that was measured.
-
-use std::fmt::Write as _;
+//! The page of a search for the highest rate: latency against rate, and a table of all measured rates.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::figure::figure;
 use super::html::escape;
+use super::table::table;
 use super::whole;
 use crate::charts::Drawing;
 use crate::charts::figures::latency_against_rate::CHART;
@@ -75,10 +74,10 @@ pub fn rate_search(search: &RateSearch) -> String {
         facts.join("</span> <span>"),
     );
     main.push_str(&figure([CHART.name, CHART.title, CHART.caption], &drawing(search), 1, 2));
-    main.push_str(&table(search));
+    main.push_str(&rates_table(search));
     main.push_str("</article>\n");
     let spec: Value = serde_json::from_str(CHART.spec).unwrap_or(Value::Null);
-    let elsewhere = ["which are all that there are", "`--format json` prints them all"];
+    let elsewhere = ["`--format json` prints them too", "`--format json` prints every digit"];
     whole(CHART.title, &main, &Map::from_iter([(CHART.name.to_owned(), spec)]), elsewhere)
 }
 
@@ -113,35 +112,20 @@ fn latency(point: &RatePoint) -> String {
     point.latency_us.map_or_else(|| text::NOT_MEASURED.to_owned(), text::latency)
 }
 
-fn table(search: &RateSearch) -> String {
+fn rates_table(search: &RateSearch) -> String {
     let response = format!("{} of the response time", search.percentile);
-    let columns = ["Asked", "Achieved", &response, "Dropped", "Requests", "Goal"];
-    let mut html = "<section><h2>Every rate</h2>\n<div class=\"box\"><table role=\"table\">\n<thead \
-                    role=\"rowgroup\"><tr role=\"row\">"
-        .to_owned();
-    for column in columns {
-        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{}</th>", escape(column));
-    }
-    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
-    for point in &search.points {
-        let cells = [
+    let columns = ["Requested", "Achieved", &response, "Dropped", "Requests", "Goal"];
+    let row = |point: &RatePoint| {
+        vec![
+            format!("{} ops/s", text::number(point.rate)),
             format!("{} ops/s", text::number(point.achieved)),
             latency(point),
             text::count(point.dropped),
             text::count(point.requests),
             point.verdict().to_owned(),
-        ];
-        _ = write!(
-            html,
-            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{} ops/s</th>",
-            text::number(point.rate)
-        );
-        for (column, cell) in columns[1..].iter().zip(cells) {
-            _ = write!(html, "<td role=\"cell\" data-column=\"{}\"><div>{}</div></td>", escape(column), escape(&cell));
-        }
-        html.push_str("</tr>\n");
-    }
-    html + "</tbody></table></div></section>\n"
+        ]
+    };
+    table("Every rate", "", &columns, &search.points.iter().map(row).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -163,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_every_rate_and_is_whole_in_itself() {
+    fn the_page_has_every_rate_and_is_self_contained() {
         let page = rate_search(&search());
         for expected in [
             "The highest rate is &lt;b&gt;2,000&lt;/b&gt; ops/s",
@@ -180,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_have_the_columns_that_are_told_of_them() {
+    fn the_rows_have_the_required_columns() {
         assert_eq!(column_names(&drawing(&search())), required_columns(&CHART));
     }
 }

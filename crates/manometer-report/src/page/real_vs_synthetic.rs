@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::figure::figure;
 use super::html::escape;
+use super::table::table;
 use super::whole;
 use crate::charts::{Chart, Drawing, figures};
 use crate::table::Table;
@@ -51,7 +52,8 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
     comparison.engines.iter().for_each(|engine| main.push_str(&differences(engine)));
     main.push_str(&loads(comparison));
     main.push_str("</article>\n");
-    let elsewhere = ["and the data lie beside this page", "`real-vs-synthetic.json` beside it has them all"];
+    let elsewhere =
+        ["the data files are beside this page", "`real-vs-synthetic.json` beside this page has every digit"];
     whole(&comparison.experiment, &main, &specs, elsewhere)
 }
 
@@ -329,38 +331,6 @@ fn loads(comparison: &LoadComparison) -> String {
     table("Loads", caption, &columns, &rows)
 }
 
-pub(super) fn table(title: &str, caption: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut html = format!(
-        "<section><h2>{}</h2>\n<p class=\"caption\">{}</p>\n<div class=\"box\"><table role=\"table\">\n<thead \
-         role=\"rowgroup\"><tr role=\"row\">",
-        escape(title),
-        escape(caption)
-    );
-    for column in columns {
-        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{}</th>", escape(column));
-    }
-    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
-    for row in rows {
-        html.push_str("<tr role=\"row\">");
-        for (place, (column, cell)) in columns.iter().zip(row).enumerate() {
-            _ = match place {
-                0 => write!(html, "<th role=\"rowheader\" scope=\"row\">{}</th>", escape(cell)),
-                _ => write!(
-                    html,
-                    "<td role=\"cell\" data-column=\"{}\"><div>{}</div></td>",
-                    escape(column),
-                    escape(cell)
-                ),
-            };
-        }
-        html.push_str("</tr>\n");
-    }
-    html + "</tbody></table></div></section>\n"
-}
-
 /// A share as points of a hundred.
 fn points(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
@@ -403,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_have_the_columns_that_are_told_of_them() {
+    fn the_rows_have_the_required_columns() {
         let comparison = compared();
         for (chart, draw) in CHARTS {
             assert_eq!(column_names(&draw(&comparison)), required_columns(&chart), "{}", chart.name);

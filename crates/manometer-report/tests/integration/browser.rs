@@ -37,7 +37,7 @@ fn keep(name: &str, html: &str) {
     }
 }
 
-/// Opens `html` in windows of every width and asks what became of it.
+/// Opens `html` in windows of every width and checks the result.
 fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
     let path = dir.join(format!("{name}.html"));
     std::fs::write(&path, html).unwrap();

@@ -54,7 +54,7 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
-fn the_page_tells_its_story_in_order() {
+fn the_page_has_its_parts_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let html = markup(&complete(dir.path()));
     in_order(

@@ -59,3 +59,16 @@ fn siblings_import_each_other_in_no_circle() {
         assert!(largest == 0, "{line}: let what both need move into a module of its own\n{text}");
     }
 }
+
+/// `cargo fmt` does not see the modules that a macro declares: those of the lists of policies, formats and charts.
+#[test]
+fn files_that_a_list_declares_are_formatted() {
+    let folders = ["manometer-cache/src/policy", "manometer-import/src/format", "manometer-report/src/charts/figures"];
+    let entries = folders.iter().flat_map(|folder| repository_file(&format!("crates/{folder}")).read_dir().unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let files = paths.map(|path| if path.is_dir() { path.join("mod.rs") } else { path });
+    let mut command = Command::new("rustfmt");
+    let output = command.args(["--check", "-l", "--edition", "2024"]).args(files).output().unwrap();
+    let unformatted = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "run `rustfmt --edition 2024` on\n{unformatted}");
+}

@@ -91,7 +91,7 @@ fn stretches(reader: &RecordingReader, samples: &Samples) -> Vec<Stretch> {
     for run in times.chunk_by(|left, right| right - left <= SILENT_INTERVALS * interval_s) {
         for part in run.chunks(size) {
             let rows = first..first + part.len();
-            // The first sample of a run tells of the interval before it.
+            // The first sample of a run covers the interval before it.
             let begin_s = if part[0] == run[0] { part[0] - interval_s } else { times[first - 1] };
             first = rows.end;
             stretches.push(Stretch { begin_s: begin_s.max(0.0), end_s: part[part.len() - 1], rows });

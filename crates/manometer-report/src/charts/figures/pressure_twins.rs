@@ -85,7 +85,7 @@ fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<TwinBar> {
             },
         }
     };
-    // Without a primary the neighbours' bars would stand in its place.
+    // Without a primary the neighbours' bars would take its place.
     primary
         .into_iter()
         .flat_map(|primary| std::iter::once(primary).chain(neighbours.clone()))

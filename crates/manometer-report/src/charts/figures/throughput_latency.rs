@@ -22,7 +22,7 @@ pub(crate) const CHART: Chart = Chart {
     input: ChartInput::Recordings(draw),
 };
 
-/// A percentile: what it is called, and where it stands.
+/// A percentile: its name, and its value in a summary.
 type Percentile = (&'static str, fn(&LatencySummary) -> Option<f64>);
 
 const PERCENTILES: [Percentile; 2] = [("median", |latency| latency.p50), ("99th percentile", |latency| latency.p99)];

@@ -100,7 +100,7 @@ fn compactions(reader: &RecordingReader) -> Vec<Strip> {
     units.into_iter().filter_map(strip).collect()
 }
 
-/// The factor and the unit that bring a column's values to the page.
+/// The factor and the unit of a column on the page.
 fn scaled(unit: &str) -> (f64, &str) {
     const MIB: f64 = 1_048_576.0;
     match unit {

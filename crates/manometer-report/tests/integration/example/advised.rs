@@ -5,7 +5,7 @@ use manometer_cache::cost::Prices;
 use manometer_measure::ByteSize;
 use manometer_trace::{ReadOptions, open_stream};
 
-/// What a trace of a loop among scattered keys tells to do.
+/// The advice for a trace of a loop among scattered keys.
 pub fn advice(name: &str) -> Advice {
     let key = |request: u64| if request.is_multiple_of(3) { request % 300 } else { 1000 + request * request % 4003 };
     let text: String = (0..6000).map(|request| format!("{}\n", key(request))).collect();
