@@ -30,13 +30,13 @@ pub enum WorkloadError {
     /// The data cannot be removed.
     #[error("removing the data: {0}")]
     Remove(#[source] EngineError),
-    /// A thread of ours panicked.
+    /// A thread panicked.
     #[error("a thread of the workload panicked; this is a fault of Manometer's: please report it")]
     Panicked,
 }
 
 impl WorkloadError {
-    /// Whether another request would have been right, rather than another machine.
+    /// Whether the request was wrong, and not the machine.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Io(error) => error.is_wrong_request(),

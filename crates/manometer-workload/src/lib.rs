@@ -1,9 +1,8 @@
-//! Load generators: the sources of requests.
+//! Load generators.
 //!
-//! [`io`] reads and writes files, the seed's `access_time3` done better; [`files`] creates, uses and deletes many;
-//! [`kv`] is YCSB and db_bench on a key-value engine; [`replay`] sends a recorded trace to one; [`command`] is an external
-//! program. Each prepares its data and hands itself, as a [`workload::Workload`], to a [`workload::Driver`]:
-//! `manometer-session` has the one there is.
+//! [`io`] reads and writes files; [`files`] creates, uses and deletes many; [`kv`] runs YCSB and db_bench on a key-value
+//! engine; [`replay`] sends a recorded trace to an engine; [`command`] runs an external program. Each prepares its data and
+//! passes itself, as a [`workload::Workload`], to a [`workload::Driver`], which `manometer-session` implements.
 
 mod change;
 pub mod command;

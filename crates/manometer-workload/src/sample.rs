@@ -1,19 +1,19 @@
-//! What a workload did in one interval.
+//! Samples: what a workload counted in one interval.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What happened in one interval. Times are nanoseconds of `CLOCK_MONOTONIC`.
+/// The counts of one interval. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The interval's end.
     pub t_ns: u64,
     /// The interval's length.
     pub length_ns: u64,
-    /// What each operation did: `read`, `write`, `update`, `read_modify_write` …
+    /// The counts of each operation: `read`, `write`, `update`, `read_modify_write` …
     pub operations: BTreeMap<String, OperationSample>,
-    /// Requests of an open loop that came due and found no place in the queue.
+    /// Requests of an open loop that came due and found the queue full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped: u64,
     /// The engine's own state, by column name; `Ready`'s fact `state_units` has the units.
@@ -29,7 +29,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What one operation did in one interval.
+/// The counts of one operation in one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationSample {
     /// Requests answered.
@@ -39,7 +39,7 @@ pub struct OperationSample {
     /// Requests that were repeated, such as a short read or write.
     #[serde(default)]
     pub retries: u64,
-    /// Records that were requested and not there, where that is no error.
+    /// Requested records that did not exist, where that is no error.
     #[serde(default)]
     pub missing: u64,
     /// Service times, counted from when a request was sent: base64 HdrHistogram V2 of nanoseconds; empty without
@@ -51,7 +51,7 @@ pub struct OperationSample {
     pub response: String,
 }
 
-/// What a workload counted since it was last read: a [`Sample`] without its times.
+/// The counts since they were last read: a [`Sample`] without its times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counts {
     /// See [`Sample::operations`].

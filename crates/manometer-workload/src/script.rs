@@ -4,32 +4,31 @@ use manometer_measure::Span;
 use manometer_measure::plan::Settings;
 use serde_json::Value;
 
-/// Changes that are made together.
+/// Changes that take effect together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptStep {
     /// When, in nanoseconds since the first `go`.
     pub at_ns: u64,
-    /// What changes.
+    /// The new values.
     pub settings: Settings,
 }
 
-/// A timetable that makes no sense.
+/// An invalid timetable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("script, step {step} (`{text}`): {reason}")]
 pub struct ScriptError {
-    /// Which step, from 1.
+    /// The step, from 1.
     pub step: usize,
     /// The step as it was written.
     pub text: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write.
     pub reason: String,
 }
 
-/// Reads a timetable and lets `attempt` try the changes of one time after the other, each on the settings
-/// that those before it left. Steps at the same time become one.
+/// Parses a timetable. `attempt` tries each step in turn on the settings that the steps before it left. Steps at the same time become one.
 ///
 /// # Errors
-/// The first step that cannot be read or made.
+/// The first invalid step.
 pub fn parse_script(
     text: &str,
     mut attempt: impl FnMut(&Settings) -> Result<(), String>,
@@ -56,7 +55,7 @@ pub fn parse_script(
     Ok(steps.into_iter().map(|(_, step)| step).collect())
 }
 
-/// Reads `name=value`; a value that is no number, flag or null is a text.
+/// Parses `name=value`; a value that is not a number, a flag or null is text.
 fn parse_setting(text: &str) -> Option<(String, Value)> {
     let (name, value) = text.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
@@ -67,7 +66,7 @@ fn parse_setting(text: &str) -> Option<(String, Value)> {
     Some((name.to_owned(), value))
 }
 
-/// Reads `name=value name=value …`; a value of several words stands in quotes.
+/// Parses `name=value name=value …`; a value of several words is in quotes.
 pub fn parse_settings(text: &str) -> Option<Settings> {
     words(text).map(parse_setting).collect()
 }

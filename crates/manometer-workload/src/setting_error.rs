@@ -1,14 +1,14 @@
-//! A setting that is wrong, and what would be right.
+//! The error of an invalid setting.
 
-/// A setting that is wrong.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}`: got {got}; {wanted}")]
 pub struct SettingError {
-    /// The setting, as it is called or as it was misspelt.
+    /// Its name, as given.
     pub name: String,
-    /// What was given.
+    /// The given value.
     pub got: String,
-    /// What would be right.
+    /// What to write instead.
     pub wanted: String,
 }
 

@@ -1,4 +1,4 @@
-//! What all kinds of workload settings have in common.
+//! The settings of a workload of any kind.
 
 use std::path::PathBuf;
 
@@ -66,8 +66,8 @@ impl WorkloadSettings {
         }
     }
 
-    /// What the marker of its database says once that is loaded with `seed`; nothing where it has none of its own, for
-    /// a trace, which has to be read for it, and for settings that are not valid.
+    /// The marker of its database once it is loaded with `seed`. Nothing where it has no database of its own, for a trace,
+    /// which would have to be read, and for invalid settings.
     pub fn marker(&self, seed: u64) -> Option<DatabaseManifest> {
         match self {
             Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
@@ -76,8 +76,8 @@ impl WorkloadSettings {
         }
     }
 
-    /// The files that they name: options, properties, tables of rates, and what a command reads. Names that are no whole
-    /// path are of what is built in, or of what lies in the folder that a command works in.
+    /// The files that they name by absolute path: options, properties, tables of rates, and the files that a command
+    /// reads. Other names are built in, or relative to a command's working directory.
     pub fn files_named(&self) -> Vec<PathBuf> {
         match self {
             Self::Io(_) | Self::Files(_) => Vec::new(),
@@ -87,7 +87,7 @@ impl WorkloadSettings {
         }
     }
 
-    /// A number that is another for other settings, and for other contents of the files that they name.
+    /// A hash of the settings and of the contents of the files that they name.
     pub fn fingerprint(&self) -> u64 {
         let mut text = serde_json::to_vec(self).unwrap_or_default();
         for file in self.files_named() {
@@ -116,7 +116,7 @@ impl WorkloadSettings {
             Self::Io(io) => io::changeable(io),
             Self::Files(_) => files::changeable(),
             Self::Kv(_) => kv::changeable(),
-            // It follows its trace.
+            // A replay follows its trace.
             Self::Replay(_) | Self::Command(_) => Vec::new(),
         }
     }
@@ -130,7 +130,7 @@ impl WorkloadSettings {
     /// The same workload with the setting `name` at `value`.
     ///
     /// # Errors
-    /// `value` is of no type or unit that the setting takes; the text says which.
+    /// `value` has the wrong type or unit; the text names it.
     pub fn with(&self, name: &str, value: &Value) -> Result<Self, String> {
         let mut all = self.to_map();
         all.insert(name.to_owned(), value.clone());
@@ -164,8 +164,8 @@ impl WorkloadSettings {
         }
     }
 
-    /// The bytes that preparing the database or the files writes; 0 for settings that are not valid and
-    /// for an engine that keeps nothing on disk, and for an external program, whose business that is.
+    /// The bytes that preparing the database or the files writes; 0 for invalid settings, for an engine that keeps nothing
+    /// on disk, and for an external program.
     pub fn bytes_to_prepare(&self) -> u64 {
         match self {
             Self::Io(io) => io.file_size.0,
@@ -181,7 +181,7 @@ impl WorkloadSettings {
         }
     }
 
-    /// Whether nobody has said how large its data are, so that they scale to the disk.
+    /// Whether the size of its data is not set, so that it scales to the disk.
     pub fn scales_to_disk(&self) -> bool {
         matches!(self, Self::Files(files) if files.scales_to_disk())
     }
@@ -192,7 +192,7 @@ impl WorkloadSettings {
             Self::Io(io) => Self::Io(io.shrunk(factor)),
             Self::Files(files) => Self::Files(files.shrunk(factor)),
             Self::Kv(kv) => Self::Kv(kv.shrunk(factor)),
-            // A trace is as large as it is.
+            // A trace has its own size.
             Self::Replay(replay) => Self::Replay(replay.clone()),
             Self::Command(command) => Self::Command(command.clone()),
         }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_table_of_rates_or_the_file_of_a_command_says_is_a_part_of_it() {
+    fn the_fingerprint_covers_a_table_of_rates_and_the_file_of_a_command() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("own");
         let rate = RateForm::Table { file: file.clone(), column: "ops".to_owned() };
@@ -296,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_read_back_as_it_was_told() {
+    fn every_kind_is_read_back_as_it_was_written() {
         let files = FilesSettings::of(files::Personality::Oltp);
-        let told = serde_json::to_value(WorkloadSettings::Files(files.clone())).unwrap();
-        assert_eq!(told, json!({ "kind": "files", "settings": { "personality": "oltp" } }));
-        let read: WorkloadSettings = serde_json::from_value(told).unwrap();
+        let value = serde_json::to_value(WorkloadSettings::Files(files.clone())).unwrap();
+        assert_eq!(value, json!({ "kind": "files", "settings": { "personality": "oltp" } }));
+        let read: WorkloadSettings = serde_json::from_value(value).unwrap();
         assert_eq!((read.kind(), read.unit(), read.changeable()), ("files", "MiB/s", vec!["threads", "rate"]));
         assert_eq!(read.operations(), ["read", "write", "log"]);
         assert_eq!(read.bytes_to_prepare(), (60 << 30) + (10 << 20));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_no_database_in_its_folder_has_no_marker() {
+    fn workloads_without_a_database_have_no_marker() {
         let null = KvSettings { engine: "null".to_owned(), ..KvSettings::default() };
         assert_eq!(WorkloadSettings::Kv(null).marker(1), None);
         assert_eq!(WorkloadSettings::Io(IoSettings::default()).marker(1), None);

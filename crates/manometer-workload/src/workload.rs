@@ -17,21 +17,21 @@ use crate::error::WorkloadError;
 use crate::sample::{Counts, Sample};
 use crate::script::ScriptStep;
 
-/// What a session can have a prepared workload do. Times are nanoseconds of the session's clock.
+/// What a session drives: a prepared workload. Times are nanoseconds of the session's clock.
 pub trait Workload {
     /// When samples are due.
     fn sampling(&self) -> SamplingMode;
 
-    /// Sends requests from now on.
+    /// Starts sending requests.
     ///
     /// # Errors
-    /// The workload cannot go on.
+    /// The workload failed.
     fn go(&mut self, now_ns: u64) -> Result<(), WorkloadError>;
 
-    /// Sends none until the next `go`; requests in flight go on.
+    /// Stops sending requests until the next `go`; those in flight continue.
     ///
     /// # Errors
-    /// The workload cannot go on.
+    /// The workload failed.
     fn pause(&mut self, now_ns: u64) -> Result<(), WorkloadError>;
 
     /// Whether no request is in flight.
@@ -39,23 +39,23 @@ pub trait Workload {
         true
     }
 
-    /// Whether it has come to an end of its own; then it is paused and not used again.
+    /// Whether it has ended by itself; it is then paused and not used again.
     ///
     /// # Errors
-    /// The workload cannot go on.
+    /// The workload failed.
     fn is_over(&mut self) -> Result<bool, WorkloadError>;
 
-    /// Works until `deadline_ns`, or less long; by default, with threads of its own at work, it only waits.
+    /// Works until `deadline_ns` at most; by default it only waits, for workloads with threads of their own.
     ///
     /// # Errors
-    /// The workload cannot go on.
+    /// The workload failed.
     fn work_until(&mut self, deadline_ns: u64, clock: &dyn Clock) -> Result<(), WorkloadError> {
         clock.sleep_until(deadline_ns);
         Ok(())
     }
 
-    /// Checks `changes` against the settings in force and keeps what they lead to for [`Self::apply_change`]. Where
-    /// requests in flight have to drain first, it sends no more until then.
+    /// Checks `changes` against the settings in force and keeps the result for [`Self::apply_change`]. Where requests in
+    /// flight have to drain first, it sends no more until then.
     ///
     /// # Errors
     /// Why the change is refused; nothing has changed.
@@ -64,13 +64,13 @@ pub trait Workload {
     /// Puts the change that was checked last into force.
     ///
     /// # Errors
-    /// The workload cannot go on.
+    /// The workload failed.
     fn apply_change(&mut self, now_ns: u64) -> Result<ChangeOutcome, WorkloadError>;
 
-    /// What was counted since this was called last; nothing for one that emits samples of its own.
+    /// The counts since the last call; nothing for a workload that emits its own samples.
     fn take_counts(&mut self, now_ns: u64) -> Option<Counts>;
 
-    /// What happened since this was called last.
+    /// The events since the last call.
     fn take_events(&mut self) -> Vec<WorkloadEvent> {
         Vec::new()
     }
@@ -79,7 +79,7 @@ pub trait Workload {
 /// When samples of a workload are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SamplingMode {
-    /// On every tick; in a pause they count nothing.
+    /// On every tick, with zero counts in a pause.
     Always,
     /// On every tick between `go` and pause, and at the pause.
     Running,
@@ -92,20 +92,20 @@ pub enum SamplingMode {
 pub enum DrainMode {
     /// Not at all.
     None,
-    /// As far as they do within a second: one that is held up counts when it ends.
+    /// For at most a second: a request that is held up counts when it ends.
     Briefly,
-    /// To the last one, however long that takes.
+    /// Completely, however long that takes.
     Fully,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Debug, PartialEq)]
 pub enum ChangeOutcome {
     /// It is in force.
     Applied {
         /// The settings that changed, with their new values.
         settings: Settings,
-        /// What was counted up to it, where a sample has to end there.
+        /// The counts up to it, where a sample ends there.
         counts: Option<Counts>,
         /// The new timetable, where that changed.
         script: Option<Vec<ScriptStep>>,
@@ -114,38 +114,38 @@ pub enum ChangeOutcome {
     Refused(String),
 }
 
-/// What a workload reports of its own accord.
+/// An event that a workload reports.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkloadEvent {
-    /// What happened in an interval of its own.
+    /// A sample of its own interval.
     Sample(Sample),
-    /// Something that belongs into the recording, for people.
+    /// A note in the recording, for people.
     Note {
         /// When.
         t_ns: u64,
-        /// What.
+        /// The text.
         text: String,
     },
-    /// How a replay kept its schedule.
+    /// The outcome of a replay.
     Replayed {
         /// When.
         t_ns: u64,
-        /// How.
+        /// The outcome.
         replayed: Box<ReplayOutcome>,
     },
 }
 
 /// A workload that is prepared.
 pub struct PreparedWorkload<'a> {
-    /// What it found and chose: its I/O engine, the engine's version and options.
+    /// Facts it found and chose: its I/O engine, the engine's version and options.
     pub facts: Settings,
-    /// Where its engine's state is read, where it has one.
+    /// The sampler of its engine's state, if any.
     pub state: Option<Box<dyn StateSampler + 'a>>,
     /// Its timetable.
     pub script: Vec<ScriptStep>,
 }
 
-/// What drives workloads.
+/// Drives workloads.
 pub trait Driver {
     /// Reports that `done` of `total` of `activity` is prepared; breaks where the workload is to stop.
     fn progress(&mut self, activity: &str, done: u64, total: u64) -> ControlFlow<()>;
@@ -160,14 +160,14 @@ pub trait Driver {
     fn emit(&mut self, event: WorkloadEvent);
 }
 
-/// Where a workload keeps its data, and what its random choices follow from.
+/// Name, folder and seed of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadContext {
     /// The workload's name; its data lie in a folder of that name.
     pub name: String,
     /// The folder below which the workload may write, and nowhere else.
     pub directory: std::path::PathBuf,
-    /// What may be done with data of ours that exist.
+    /// What may be done with its own existing data.
     pub existing: DatabaseReuse,
     /// The seed of every random choice.
     pub seed: u64,
@@ -180,12 +180,12 @@ impl WorkloadContext {
     }
 }
 
-/// What a workload leaves behind.
+/// The data that a workload leaves behind.
 #[derive(Debug, Default)]
 pub struct WorkloadData {
-    /// Its folder, held until dropped.
+    /// Its folder, locked until dropped.
     pub database: Option<DatabaseDirectory>,
-    /// What was put into a server that is not ours and may be emptied.
+    /// Its data in an external server that may be emptied.
     pub external: Option<ExternalCleanup>,
 }
 
@@ -225,13 +225,13 @@ impl<'a> Progress<'a> {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! A driver for tests of what workloads do by themselves.
+    //! A driver for tests of single workloads.
 
     use manometer_measure::MonotonicClock;
 
     use super::*;
 
-    /// Has a workload go until it is over, and drops what it emits.
+    /// Runs a workload to its end and drops its events.
     pub(crate) struct RunToEnd;
 
     impl Driver for RunToEnd {

@@ -1,4 +1,4 @@
-//! Why an external program's workload ended before it was told to.
+//! Errors of an external program's workload.
 
 use std::io;
 
@@ -6,14 +6,14 @@ use manometer_target::engine::EngineError;
 
 use crate::setting_error::SettingError;
 
-/// Why an external program's workload ended before it was told to.
+/// Why an external program's workload failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// The settings make no sense, or the program is not there.
+    /// A setting is invalid, or the program is not installed.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The program's folder cannot be had.
+    /// The program's folder cannot be used.
     #[error(transparent)]
     Folder(#[from] EngineError),
     /// The program cannot be started.
@@ -21,11 +21,11 @@ pub enum CommandError {
     Start {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The preparing command failed.
-    #[error("preparing with `{program}` ended with {status}; it last said:\n{last}")]
+    /// The `prepare` command failed.
+    #[error("preparing with `{program}` ended with {status}; its last lines:\n{last}")]
     Prepare {
         /// The program.
         program: String,
@@ -34,8 +34,8 @@ pub enum CommandError {
         /// Its last lines.
         last: String,
     },
-    /// The program ended by itself and may not.
-    #[error("`{program}` ended by itself with {status}; it last said:\n{last}")]
+    /// The program ended by itself.
+    #[error("`{program}` ended by itself with {status}; its last lines:\n{last}")]
     Ended {
         /// The program.
         program: String,
@@ -44,10 +44,10 @@ pub enum CommandError {
         /// Its last lines.
         last: String,
     },
-    /// Nothing that the program said was a report.
+    /// The parser found no report in the output.
     #[error(
         "the parser `{parser}` found no report in {lines} lines of `{program}` ({not_understood} lines not understood): \
-         is it the right parser, and does the program report while it runs? It last said:\n{last}"
+         is it the right parser, and does the program report while it runs? Its last lines:\n{last}"
     )]
     NotUnderstood {
         /// The parser.
@@ -56,7 +56,7 @@ pub enum CommandError {
         program: String,
         /// How many lines there were.
         lines: u64,
-        /// How many of them meant nothing to the parser.
+        /// How many of them the parser did not understand.
         not_understood: u64,
         /// The last lines.
         last: String,

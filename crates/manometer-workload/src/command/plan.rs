@@ -63,7 +63,7 @@ pub(super) fn parser_of(settings: &CommandSettings) -> Result<Box<dyn Parser>, S
     let written = |wanted: &str| words.iter().any(|word| word.starts_with(wanted));
     match parser.needs().iter().filter(lacks).find(|(_, wanted)| !written(wanted)) {
         Some((program, wanted)) => {
-            let text = format!("`{program}` tells nothing that can be sampled without it: write `{wanted}…` as a word");
+            let text = format!("`{program}` reports nothing while it runs without it: add the word `{wanted}…`");
             Err(SettingError::new("command", format!("no word `{wanted}…`"), text))
         }
         None => Ok(parser),

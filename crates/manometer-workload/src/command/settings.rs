@@ -6,27 +6,27 @@ use manometer_measure::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An external program, and how what it says becomes samples.
+/// An external program, and how its output becomes samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandSettings {
-    /// The program and its arguments: a list of words, or one line that is split into words as a shell
-    /// does, without a shell. `{directory}`, `{seed}` and `{interval_ms}` are replaced.
+    /// The program and its arguments: a list of words, or one line that is split as a shell does, without a shell.
+    /// `{directory}`, `{seed}` and `{interval_ms}` are replaced.
     pub command: CommandLine,
-    /// What reads its output.
+    /// The parser of its output.
     pub parser: ParserName,
-    /// For the parser `regex`: operations, each with the regular expression of the lines that tell of it.
+    /// For the parser `regex`: operations, each with the regular expression of the lines that report it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patterns: BTreeMap<String, String>,
-    /// Environment variables that are added to those of this program.
+    /// Environment variables to add.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// A command that is run to its end before the workload is ready: loading a database, say.
+    /// A command to run to its end before the workload is ready, for example to load a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prepare: Option<CommandLine>,
-    /// What happens when the program ends by itself, with status 0, before it is told to.
+    /// What to do when the program ends by itself with status 0.
     #[serde(default)]
     pub at_end: EndPolicy,
-    /// How long the program may run without saying anything that its parser understands.
+    /// How long the program may run without a report that its parser understands.
     #[serde(default = "default_patience")]
     pub patience: Span,
 }
@@ -45,7 +45,7 @@ pub enum CommandLine {
     Line(String),
 }
 
-/// What reads a program's output.
+/// The parser of a program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParserName {
@@ -62,7 +62,7 @@ pub enum ParserName {
     Memtier,
     /// `sysbench` with `--report-interval=1`.
     Sysbench,
-    /// Regular expressions of one's own.
+    /// Your own regular expressions.
     Regex,
 }
 
@@ -73,7 +73,7 @@ pub enum EndPolicy {
     /// It is started again.
     #[default]
     Restart,
-    /// It stays ended: what follows is a gap.
+    /// It stays ended and leaves a gap.
     Rest,
     /// The workload has failed.
     Fail,

@@ -1,4 +1,4 @@
-//! Why a `files` workload ended before it was told to.
+//! Errors of a `files` workload.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use manometer_target::file::FileError;
 
 use crate::setting_error::SettingError;
 
-/// Why a `files` workload ended before it was told to.
+/// Why a `files` workload failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilesError {
-    /// The settings make no sense.
+    /// A setting is invalid.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The folder of the files cannot be had.
+    /// The folder of the files cannot be used.
     #[error(transparent)]
     Folder(#[from] EngineError),
-    /// A file of a database could not be made or opened.
+    /// A file of a database could not be created or opened.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The files would not fit.
+    /// The files do not fit.
     #[error(
-        "no space left in {}: {files} files of {wanted} in all are wanted, {free} are free; set `{setting}` lower, or \
+        "no space left in {}: {files} files need {wanted} in all, {free} are free; set `{setting}` lower, or \
          free space",
         path.display()
     )]
@@ -41,10 +41,10 @@ pub enum FilesError {
         /// The setting that scales the data.
         setting: &'static str,
     },
-    /// The file system has no names left.
+    /// The file system has too few inodes.
     #[error(
-        "no room for {files} files in {}: its file system can make {free} more, whatever their size; set `files` lower, \
-         or make a file system with more inodes",
+        "too few inodes for {files} files in {}: its file system can create {free} more; set `files` lower, or create \
+         a file system with more inodes",
         path.display()
     )]
     NoInodes {
@@ -57,40 +57,40 @@ pub enum FilesError {
     },
     /// The file system is full.
     #[error(
-        "{operation} of {} failed: the file system is full ({}): have fewer files, or free space",
+        "{operation} of {} failed: the file system is full ({}): use fewer files, or free space",
         path.display(),
-        free.map_or_else(|| "it does not tell what is free".to_owned(), |free| format!("{free} free"))
+        free.map_or_else(|| "free space unknown".to_owned(), |free| format!("{free} free"))
     )]
     Full {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What the file system has left, where it tells.
+        /// The free space, where known.
         free: Option<ByteSize>,
     },
-    /// The folder that was made for the files is gone.
+    /// The directory of the files was removed.
     #[error("{operation} of {} failed: its directory is gone; was it removed while the workload ran?", path.display())]
     DirectoryRemoved {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
     },
-    /// A file of a database is not as long as it was made.
+    /// A file of a database is shorter than it was created.
     #[error(
-        "{} is shorter than it was made: was it cut? Remove the workload's folder to have its files made anew",
+        "{} is shorter than it was created: was it truncated? Remove the workload's folder to have its files created again",
         .0.display()
     )]
     Truncated(PathBuf),
-    /// The file system, or the device below, said no.
+    /// The file system or the device failed.
     #[error("{operation} of {} failed: {source}", path.display())]
     Operation {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A thread could not be started.
@@ -98,13 +98,13 @@ pub enum FilesError {
     Thread {
         /// Which, from 1.
         number: u32,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl FilesError {
-    /// What `operation` on `path` came to.
+    /// The error of `operation` on `path`.
     pub(super) fn of(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_said_becomes_what_can_be_done() {
+    fn errors_of_the_kernel_say_what_to_do() {
         let of = |number| {
             let source = io::Error::from_raw_os_error(number);
             FilesError::of("append", Path::new("/var/tmp/f"), source).to_string()

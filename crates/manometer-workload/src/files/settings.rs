@@ -31,30 +31,30 @@ impl Personality {
 /// section 6.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FilesSettings {
-    /// What is done to the files; it brings its own numbers for what is unsaid.
+    /// The kind of server; it sets the defaults of the other settings.
     pub personality: Personality,
-    /// How many files there are at most; four fifths of them at the start, but for `oltp`, which has them all. Unsaid,
-    /// the personality's own number, in an experiment at most as many as fill half of the space at hand.
+    /// The number of file names; four fifths of the files exist at the start, all of `oltp`'s. Default: the personality's
+    /// number, in an experiment at most as many as fill half of the free space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Bytes of a file in the mean; `oltp`'s files have exactly as many. Unsaid, the personality's own; of `oltp` in an
-    /// experiment at most so many that all files fill half of the space at hand.
+    /// Mean bytes of a file; `oltp`'s files have exactly this size. Default: the personality's size; for `oltp` in an
+    /// experiment at most the size at which all files fill half of the free space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_file_size: Option<ByteSize>,
-    /// Bytes of an append in the mean; not for `oltp`.
+    /// Mean bytes of an append; not for `oltp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_append_size: Option<ByteSize>,
-    /// Files or directories in a directory; 0 for all files in one. Not for `oltp`.
+    /// Files or directories per directory; 0 puts all files in one. Not for `oltp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_width: Option<u64>,
-    /// Threads, each doing one operation at a time, 1 to 512; of `oltp` those that read.
+    /// Threads, each with one operation at a time, 1 to 512; for `oltp` the readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 512))]
     pub threads: Option<u32>,
-    /// Whether `oltp` goes past the page cache (`O_DIRECT`); true unless said, and for `oltp` only.
+    /// Whether `oltp` bypasses the page cache (`O_DIRECT`); default true; for `oltp` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct: Option<bool>,
-    /// The most operations per second, of `oltp` the most reads; unlimited unless said.
+    /// The most operations per second, for `oltp` the most reads; default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
@@ -74,12 +74,12 @@ impl FilesSettings {
         }
     }
 
-    /// The setting that scales the data, the size of `oltp`'s few files, the number of all others.
+    /// The setting that scales the data: the file size of `oltp`, the number of files of the others.
     pub fn scaling(&self) -> &'static str {
         if self.personality == Personality::Oltp { "mean_file_size" } else { "files" }
     }
 
-    /// Whether nobody has said how large the data are, so that they scale to the disk.
+    /// Whether the size of the data is not set, so that it scales to the disk.
     pub fn scales_to_disk(&self) -> bool {
         match self.personality {
             Personality::Oltp => self.mean_file_size.is_none(),

@@ -1,4 +1,4 @@
-//! Whether settings make sense, before anything is done.
+//! Whether settings are valid, timetable and trace aside.
 
 use manometer_measure::ByteSize;
 use manometer_target::file::{IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH};
@@ -89,11 +89,11 @@ fn check_replay(settings: &IoSettings) -> Result<(), SettingError> {
         if *recorded == BlockReplaySettings::default() {
             return Ok(());
         }
-        return Err(SettingError::new("trace", "nothing", "name the trace that the other settings are of"));
+        return Err(SettingError::new("trace", "nothing", "name the trace to which the other settings apply"));
     }
     check_times(recorded.model(), recorded.time(), recorded.factor).map_err(as_setting)?;
     let pattern = IoSettings::default();
-    let of_a_pattern = "a trace says itself where its requests go and when: leave it out";
+    let of_a_pattern = "a trace has its own places and times: leave it out";
     if settings.write_ratio != pattern.write_ratio {
         return Err(SettingError::new("write_ratio", settings.write_ratio, of_a_pattern));
     }
@@ -105,7 +105,7 @@ fn check_replay(settings: &IoSettings) -> Result<(), SettingError> {
     }
     match recorded.model() {
         Model::ClosedPerClient => {
-            let wanted = "requests of a device tell no clients: write open, closed-conservative or closed-unordered";
+            let wanted = "requests of a device have no clients: write open, closed-conservative or closed-unordered";
             Err(SettingError::new("model", recorded.model().name(), wanted))
         }
         Model::ClosedConservative if settings.iodepth > 1 => {
@@ -151,7 +151,7 @@ mod tests {
             (
                 with(BlockReplaySettings { model: Some(Model::ClosedPerClient), ..recorded.clone() }),
                 "model",
-                "tell no clients",
+                "have no clients",
             ),
             (
                 IoSettings {

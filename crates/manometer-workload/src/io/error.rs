@@ -1,4 +1,4 @@
-//! Why an `io` workload ended before it was told to.
+//! Errors of an `io` workload.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,26 +9,26 @@ use crate::replay::ReplayError;
 use crate::script::ScriptError;
 use crate::setting_error::SettingError;
 
-/// Why an `io` workload ended before it was told to.
+/// Why an `io` workload failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IoError {
-    /// The settings make no sense.
+    /// A setting is invalid.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The recorded trace cannot be replayed as asked.
+    /// The recorded trace cannot be replayed with these settings.
     #[error(transparent)]
     Trace(#[from] ReplayError),
-    /// The timetable makes no sense.
+    /// The timetable is invalid.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// A file could not be made or opened.
+    /// A file could not be created or opened.
     #[error(transparent)]
     File(#[from] FileError),
     /// The files would lie in memory.
-    #[error("{0} lies on a file system made of memory, which says nothing about a device: name a directory on a disk")]
+    #[error("{0} is on a file system in memory, which says nothing about a device: name a directory on a disk")]
     Memory(PathBuf),
-    /// The device, or what stands for it, refused a request.
+    /// The device refused a request.
     #[error("{operation} of {length} bytes at byte {offset} of {path} failed: {source}")]
     Request {
         /// `read`, `write` or `fdatasync`.
@@ -39,13 +39,13 @@ pub enum IoError {
         offset: u64,
         /// Its length in bytes.
         length: u32,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A request ended short again and again.
+    /// A request ended short repeatedly.
     #[error(
-        "{operation} of {length} bytes at byte {offset} of {path} ends after {done} bytes, however often it is \
-         repeated: was the file cut while the workload ran?"
+        "{operation} of {length} bytes at byte {offset} of {path} ends after {done} bytes on every \
+         retry: was the file truncated while the workload ran?"
     )]
     Short {
         /// `read` or `write`.
@@ -59,18 +59,18 @@ pub enum IoError {
         /// How many bytes came.
         done: u32,
     },
-    /// The kernel takes no more requests, or does not let us wait for them.
+    /// Waiting for requests failed.
     #[error("{engine} cannot wait for requests: {source}")]
     Wait {
         /// The I/O engine.
         engine: manometer_target::file::IoEngine,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl IoError {
-    /// Whether another request would have been right, rather than another disk.
+    /// Whether the request was wrong, and not the machine.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Setting(_) | Self::Script(_) | Self::Trace(_) | Self::Memory(_) => true,
@@ -79,7 +79,7 @@ impl IoError {
         }
     }
 
-    /// The setting that is to blame; empty when none is.
+    /// The invalid setting; empty where none is.
     pub fn setting(&self) -> &str {
         match self {
             Self::Setting(error) => &error.name,

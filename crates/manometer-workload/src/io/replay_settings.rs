@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::replay::{Model, Timing, TraceFile};
 
-/// A recorded trace of a device; without `trace` there is none.
+/// A recorded trace of a device; used where `trace` is set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BlockReplaySettings {
-    /// A recorded trace of a device, plain or compressed, whose requests are sent instead of a pattern's.
+    /// A recorded trace of a device, plain or compressed, that replaces the pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
     /// How the trace is read.
     #[serde(flatten)]
     pub form: TraceForm,
-    /// Which of the trace's requests wait for which; `open` unless said.
+    /// Which requests of the trace wait for which; default `open`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// When the trace's requests are sent; `original` unless said.
+    /// When the requests of the trace are sent; default `original`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Timing>,
     /// How much faster than recorded, with `time = "scaled"`: 2 halves the span.

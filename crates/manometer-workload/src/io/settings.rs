@@ -11,38 +11,38 @@ use super::BlockReplaySettings;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct IoSettings {
-    /// Bytes of all files together; made and fully written first.
+    /// Bytes of all files together; they are created and fully written before the run.
     pub file_size: ByteSize,
     /// How many files share `file_size`, in equal parts.
     pub files: u32,
     /// Bytes of each request; a multiple of the file system's block.
     pub block_size: ByteSize,
-    /// The share of requests that write, 0 to 1; chosen for each request.
+    /// The share of requests that write, 0 to 1; drawn for each request.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub write_ratio: f64,
-    /// The share of requests that go to a uniformly random part of the file, 0 to 1; the others go to
-    /// the part after the last one. Chosen for each request.
+    /// The share of requests that go to a uniformly random block, 0 to 1; the others go to the block after the last one.
+    /// Drawn for each request.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub random_ratio: f64,
-    /// Requests in flight at once, 1 to 1024; 1 with `posix`.
+    /// Queue depth: requests in flight at once, 1 to 1024; 1 with `posix`.
     #[schemars(range(min = 1, max = 1024))]
     pub iodepth: u32,
-    /// Whether to go past the page cache (`O_DIRECT`).
+    /// Whether to bypass the page cache (`O_DIRECT`).
     pub direct: bool,
     /// Whether each write waits until it is durable (`O_DSYNC`, `RWF_DSYNC`).
     pub dsync: bool,
-    /// Calls `fdatasync` after so many writes; 0 for never.
+    /// Calls `fdatasync` on a file after this many writes to it; 0 for never.
     pub fdatasync_every: u64,
-    /// The most requests or bytes per second; unlimited unless said.
+    /// The most requests or bytes per second; default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// How requests reach the kernel; unsaid, the best that this host allows, which is recorded.
+    /// How requests reach the kernel; default: the best that this host allows, which is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_engine: Option<IoEngine>,
-    /// Changes on a timetable that begins with the first `go`: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
+    /// A timetable of changes that starts with the first `go`: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// A recorded trace whose requests are sent instead of a pattern's.
+    /// A recorded trace that replaces the pattern.
     #[serde(flatten)]
     pub replay: BlockReplaySettings,
 }

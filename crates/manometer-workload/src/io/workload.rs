@@ -285,6 +285,6 @@ pub(super) fn may_write(settings: &IoSettings, may_write: bool) -> Result<(), Se
     if may_write || settings.write_ratio == 0.0 {
         return Ok(());
     }
-    let wanted = "the file is not ours and may only be read: write 0, name a new file, or allow overwriting";
+    let wanted = "the file is read-only, because Manometer did not create it: write 0, name a new file, or allow overwriting";
     Err(SettingError::new("write_ratio", settings.write_ratio, wanted))
 }

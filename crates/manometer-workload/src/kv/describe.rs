@@ -1,4 +1,4 @@
-//! How popular the most popular records really are: computed, not drawn.
+//! The popularity of the most popular records: computed, not sampled.
 
 use serde::Serialize;
 
@@ -8,12 +8,12 @@ use super::operation_mix::OperationMix;
 use super::plan::KvPlan;
 use super::settings::KeyDistribution;
 
-/// Which shares of the records are told.
+/// The shares of the records to describe.
 const SHARES: [f64; 6] = [0.0, 0.0001, 0.001, 0.01, 0.1, 0.5];
 
 /// Exact, by formula.
 const BY_FORMULA: &str = "exactly, by formula";
-/// As [`folded`] does it.
+/// The method of [`folded`].
 const BY_ITEM: &str = "item by item, as YCSB folds them onto the records; the least popular items, of which every \
                        record gets thousands, are taken as spread evenly";
 
@@ -24,7 +24,7 @@ const ITEMS: [u64; 2] = [1 << 22, 1 << 26];
 /// As many for each record in between.
 const ITEMS_PER_RECORD: u64 = 16;
 
-/// How popular records are.
+/// The popularity of records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PopularityDescription {
     /// The distribution.
@@ -34,7 +34,7 @@ pub struct PopularityDescription {
     pub exponent: Option<f64>,
     /// How many records there are.
     pub records: u64,
-    /// What the most popular of them get.
+    /// The shares of the most popular records.
     pub top: Vec<TopShare>,
     /// The fewest records that get half of the requests.
     pub records_of_half: u64,
@@ -42,7 +42,7 @@ pub struct PopularityDescription {
     pub computed: &'static str,
 }
 
-/// What the most popular records get.
+/// The share of the most popular records.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TopShare {
     /// How many.
@@ -62,7 +62,7 @@ pub fn describe(plan: &KvPlan) -> Result<PopularityDescription, KvError> {
         return Err(KvError::PopularityUnavailable {
             distribution: plan.workload.clone(),
             records: plan.spec.records,
-            reason: "db_bench's workloads draw in ways of their own, which their manual describes".to_owned(),
+            reason: "the manual of db_bench's workloads describes how they draw".to_owned(),
         });
     }
     let popularity = plan.spec.distribution;
@@ -87,7 +87,7 @@ pub fn describe(plan: &KvPlan) -> Result<PopularityDescription, KvError> {
     })
 }
 
-/// What the most popular records get.
+/// The share of the most popular records.
 enum Shares {
     /// As many for each.
     Even { records: u64 },
@@ -159,20 +159,20 @@ impl Shares {
     }
 }
 
-/// What the most popular of `records` records get of YCSB's scrambled zipfian, up to every rank.
+/// The cumulative shares of `records` records under YCSB's scrambled zipfian, by rank.
 fn folded(records: u64) -> Vec<f64> {
     let zipf = YcsbZipfian::new(records);
     let items = (records * ITEMS_PER_RECORD).clamp(ITEMS[0], ITEMS[1]);
     let mut shares = vec![0.0; records as usize];
-    let (mut told, mut drawn_again) = (0.0, 0.0);
+    let (mut summed, mut drawn_again) = (0.0, 0.0);
     for (item, share) in (0..items).zip(zipf.shares_of_items()) {
-        told += share;
+        summed += share;
         match zipf.record_of(item) {
             Some(record) => shares[record as usize] += share,
             None => drawn_again += share,
         }
     }
-    let rest = (1.0 - told) / (records + 1) as f64;
+    let rest = (1.0 - summed) / (records + 1) as f64;
     let all = 1.0 - drawn_again - rest;
     shares.iter_mut().for_each(|share| *share = (*share + rest) / all);
     shares.sort_unstable_by(|one, other| other.total_cmp(one));
@@ -201,7 +201,7 @@ mod tests {
         KvPlan::new(&settings).unwrap()
     }
 
-    fn told(distribution: KeyDistribution, records: u64, exponent: Option<f64>) -> PopularityDescription {
+    fn described(distribution: KeyDistribution, records: u64, exponent: Option<f64>) -> PopularityDescription {
         describe(&plan(distribution, records, exponent)).unwrap()
     }
 
@@ -210,40 +210,40 @@ mod tests {
     }
 
     #[test]
-    fn the_top_hundredth_of_a_million_gets_what_zipf_means_and_less_of_ycsbs() {
-        let zipf = told(KeyDistribution::Zipfian, 1_000_000, None);
+    fn the_top_hundredth_of_a_million_gets_more_under_zipf_than_under_ycsbs() {
+        let zipf = described(KeyDistribution::Zipfian, 1_000_000, None);
         assert!((100.0 * share(&zipf, 10_000) - 66.4).abs() < 0.1, "{zipf:?}");
-        let ycsb = told(KeyDistribution::YcsbZipfian, 1_000_000, None);
+        let ycsb = described(KeyDistribution::YcsbZipfian, 1_000_000, None);
         assert!((100.0 * share(&ycsb, 10_000) - 39.9).abs() < 0.1, "{ycsb:?}");
     }
 
     #[test]
-    fn tops_are_those_that_were_asked_for_each_once() {
+    fn each_requested_top_appears_once() {
         let records =
             |description: PopularityDescription| description.top.iter().map(|top| top.records).collect::<Vec<_>>();
-        assert_eq!(records(told(KeyDistribution::Uniform, 1_000_000, None)), [1, 100, 1000, 10_000, 100_000, 500_000]);
-        assert_eq!(records(told(KeyDistribution::Uniform, 100, None)), [1, 10, 50]);
-        assert_eq!(records(told(KeyDistribution::Uniform, 1, None)), [1]);
+        assert_eq!(records(described(KeyDistribution::Uniform, 1_000_000, None)), [1, 100, 1000, 10_000, 100_000, 500_000]);
+        assert_eq!(records(described(KeyDistribution::Uniform, 100, None)), [1, 10, 50]);
+        assert_eq!(records(described(KeyDistribution::Uniform, 1, None)), [1]);
     }
 
     #[test]
-    fn half_is_where_it_is() {
-        assert_eq!(told(KeyDistribution::Uniform, 1000, None).records_of_half, 500);
-        assert_eq!(told(KeyDistribution::Sequential, 1, None).records_of_half, 1);
+    fn the_records_of_half_of_the_requests_are_counted() {
+        assert_eq!(described(KeyDistribution::Uniform, 1000, None).records_of_half, 500);
+        assert_eq!(described(KeyDistribution::Sequential, 1, None).records_of_half, 1);
         // Of 20 % hot records with 80 % of the requests, five eighths get half.
-        assert_eq!(told(KeyDistribution::Hotspot, 1000, None).records_of_half, 125);
+        assert_eq!(described(KeyDistribution::Hotspot, 1000, None).records_of_half, 125);
         // 1 / (1 + 1/4 + 1/9 + …) is more than half.
-        assert_eq!(told(KeyDistribution::Zipfian, 1000, Some(2.0)).records_of_half, 1);
+        assert_eq!(described(KeyDistribution::Zipfian, 1000, Some(2.0)).records_of_half, 1);
     }
 
     #[test]
     fn a_popularity_that_would_take_a_table_is_refused_beyond_its_limit() {
         let error = describe(&plan(KeyDistribution::YcsbZipfian, 1 << 25, None)).unwrap_err().to_string();
         assert!(error.contains("16777216 records at most"), "{error}");
-        told(KeyDistribution::Zipfian, 1_000_000_000, Some(1.2));
+        described(KeyDistribution::Zipfian, 1_000_000_000, Some(1.2));
     }
 
-    /// What is computed is what is drawn.
+    /// Computed and sampled shares agree.
     #[test]
     fn draws_are_as_described() {
         const RECORDS: u64 = 10_000;
@@ -269,7 +269,7 @@ mod tests {
                 let drawn = counts.iter().take(top.records as usize).sum::<u64>() as f64 / DRAWS as f64;
                 // The most popular by chance get a little more than the most popular by right.
                 let off = drawn - top.share_of_requests;
-                assert!((-0.003..0.05).contains(&off), "{distribution:?}: {drawn}, told {top:?}");
+                assert!((-0.003..0.05).contains(&off), "{distribution:?}: {drawn}, described as {top:?}");
             }
         }
     }

@@ -1,10 +1,10 @@
-//! What can go wrong with a `kv` workload.
+//! Errors of a `kv` workload.
 
 use manometer_measure::suggest::did_you_mean;
 use manometer_target::engine::EngineError;
 use manometer_target::engine::value::ValueError;
 
-/// A `kv` workload cannot be, or cannot go on.
+/// Why a `kv` workload cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KvError {
@@ -21,7 +21,7 @@ pub enum KvError {
         /// Why it is no file either.
         reason: String,
     },
-    /// A workload that scans, on an engine that has no order.
+    /// A workload that scans, on an engine without an order of keys.
     #[error("{workload} scans, but {engine} keeps no order of keys; {}", if .able.is_empty() { "no engine of this build does".to_owned() } else { format!("choose {}", .able) })]
     CannotScan {
         /// The workload.
@@ -31,7 +31,7 @@ pub enum KvError {
         /// The engines that can.
         able: String,
     },
-    /// A histogram of lengths that is none.
+    /// An invalid histogram of lengths.
     #[error("{place}: {reason}")]
     BadHistogram {
         /// File and line.
@@ -39,8 +39,8 @@ pub enum KvError {
         /// What is wrong.
         reason: String,
     },
-    /// A popularity that cannot be told.
-    #[error("the popularity of {records} records of `{distribution}` cannot be told: {reason}")]
+    /// A popularity that cannot be computed.
+    #[error("the popularity of {records} records under `{distribution}` cannot be computed: {reason}")]
     PopularityUnavailable {
         /// The distribution.
         distribution: String,
@@ -67,7 +67,7 @@ pub enum KvError {
         /// The most similar known name.
         similar: Option<&'static str>,
     },
-    /// A property whose value makes no sense or is not supported.
+    /// A property whose value is invalid or not supported.
     #[error("{place}: `{name}` = `{value}`: {wanted}")]
     BadProperty {
         /// File and line, or `properties`.
@@ -76,10 +76,10 @@ pub enum KvError {
         name: String,
         /// Its value as given.
         value: String,
-        /// What would be right.
+        /// A valid value.
         wanted: String,
     },
-    /// A line of a properties file that is none.
+    /// An invalid line of a properties file.
     #[error("{place}: expected `name=value`, found `{line}`")]
     BadLine {
         /// File and line.
@@ -87,14 +87,14 @@ pub enum KvError {
         /// The line.
         line: String,
     },
-    /// A setting out of its bounds.
+    /// An invalid setting.
     #[error("`{name}` = {got}: {wanted}")]
     BadSetting {
         /// The setting.
         name: &'static str,
         /// Its value as given.
         got: String,
-        /// What would be right.
+        /// A valid value.
         wanted: &'static str,
     },
     /// A table of rates that cannot be read.
@@ -105,10 +105,10 @@ pub enum KvError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A timetable that cannot be.
+    /// An invalid timetable.
     #[error(transparent)]
     Script(#[from] crate::script::ScriptError),
-    /// A record that was written is not there.
+    /// A written record is missing.
     #[error("{engine} lost record {record} (key `{key}`)")]
     Lost {
         /// The engine.
@@ -118,7 +118,7 @@ pub enum KvError {
         /// Its key.
         key: String,
     },
-    /// A key that was never written is there.
+    /// A key that was never written exists.
     #[error("{engine} found a value for key `{key}`, which was never written (record {record})")]
     Found {
         /// The engine.
@@ -129,7 +129,7 @@ pub enum KvError {
         key: String,
     },
     /// A record's value is not what was written.
-    #[error("{engine} gave a wrong value for record {record} (key `{key}`): {fault}")]
+    #[error("{engine} returned a wrong value for record {record} (key `{key}`): {fault}")]
     Wrong {
         /// The engine.
         engine: &'static str,
@@ -140,7 +140,7 @@ pub enum KvError {
         /// What is wrong with it.
         fault: ValueError,
     },
-    /// A thread cannot be tied to its processor.
+    /// A thread cannot be pinned to its processor.
     #[error("thread {thread} cannot be pinned to a processor: {reason}")]
     Pin {
         /// The thread.
@@ -148,13 +148,13 @@ pub enum KvError {
         /// Why.
         reason: std::io::Error,
     },
-    /// A client thread ended without saying why.
+    /// A client thread panicked.
     #[error("a client thread panicked; this is a fault of Manometer's: please report it")]
     Panicked,
 }
 
 impl KvError {
-    /// Whether another request would have been right: the settings, or data that are not what they say.
+    /// Whether the request was wrong: the settings, or data that do not match them.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Engine(error) => error.is_wrong_request(),
@@ -162,7 +162,7 @@ impl KvError {
         }
     }
 
-    /// The setting that is to blame; empty when none is.
+    /// The invalid setting; empty where none is.
     pub fn setting(&self) -> &str {
         match self {
             Self::BadSetting { name, .. } => name,

@@ -1,4 +1,4 @@
-//! How long the fields of a record are, where they are not all alike.
+//! The lengths of the fields of a record, where they vary.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::Rng as _;
 use super::distribution::{IntegerDistribution, Random};
 use super::error::KvError;
 
-/// How long a record of some fields is: each field's length is drawn for itself.
+/// The length of a record of several fields, each drawn independently.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldLengths {
     /// Fields of a record.
@@ -17,12 +17,12 @@ pub struct FieldLengths {
     pub each: FieldLength,
 }
 
-/// How long a field is.
+/// The length of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldLength {
     /// IntegerDistribution two bounds.
     Range(IntegerDistribution),
-    /// As a histogram says.
+    /// By a histogram.
     Histogram(LengthHistogram),
 }
 
@@ -37,7 +37,7 @@ impl FieldLengths {
         length as usize
     }
 
-    /// The longest that may come.
+    /// The longest.
     pub fn max(&self) -> usize {
         let each = match &self.each {
             FieldLength::Range(between) => between.bounds().1,
@@ -55,7 +55,7 @@ impl FieldLengths {
         each * f64::from(self.fields)
     }
 
-    /// How they are called in a database's marker.
+    /// Their name in a database's marker.
     pub fn name(&self) -> String {
         match &self.each {
             FieldLength::Range(between) => {
@@ -91,7 +91,7 @@ impl LengthHistogram {
         Self::of_text(&text).map_err(|(line, reason)| bad(line, &reason))
     }
 
-    /// Reads the text of such a file; an error is a line and what is wrong there.
+    /// Parses the text of such a file; an error has its line.
     fn of_text(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = (1..).zip(text.lines());
         let head = lines.next().and_then(|(_, line)| line.strip_prefix("BlockSize\t")?.trim().parse().ok());

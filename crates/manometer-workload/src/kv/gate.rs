@@ -1,15 +1,14 @@
-//! Go, wait, stop: what every client thread looks at before each request.
+//! The gate of client threads, which each polls before every request: open, closed or stopped.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 const WAIT: u32 = 0;
 const STOP: u32 = 1;
-/// From here on: go. Each opening has a number of its own, so that a thread that missed a pause still sees
-/// that there was one.
+/// Open, from this number on. Each opening has its own number, so that a thread that missed a pause still detects it.
 const FIRST_TURN: u32 = 2;
 
-/// Lets threads pass, holds them, or sends them home.
+/// Lets threads pass, holds them, or stops them.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: AtomicU32,
@@ -21,7 +20,7 @@ pub(crate) struct Gate {
 struct GateState {
     /// The number of the next opening, counted from [`FIRST_TURN`].
     openings: u32,
-    /// How many wait here.
+    /// How many threads wait.
     parked: u32,
 }
 
@@ -39,13 +38,12 @@ impl Gate {
         self.change(|_| WAIT);
     }
 
-    /// Sends every thread home, for good.
+    /// Stops every thread, for good.
     pub(crate) fn stop(&self) {
         self.change(|_| STOP);
     }
 
-    /// Waits while the gate is closed; false when it is time to go home. `turn` is the caller's own, 0 at
-    /// first, and changes with every opening.
+    /// Waits while the gate is closed; false once it is stopped. `turn` is the caller's number of the opening, 0 at first.
     #[inline]
     pub(crate) fn pass(&self, turn: &mut u32) -> bool {
         self.is_open(*turn) || self.wait(turn)
@@ -100,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_goes_on_when_the_gate_opens() {
+    fn a_waiting_thread_continues_when_the_gate_opens() {
         let gate = Gate::default();
         std::thread::scope(|threads| {
             let waiting = threads.spawn(|| gate.pass(&mut 0));
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_that_was_missed_shows() {
+    fn a_missed_pause_is_detected() {
         let gate = Gate::default();
         gate.open();
         let mut turn = 0;

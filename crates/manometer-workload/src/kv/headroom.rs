@@ -1,8 +1,8 @@
-//! How fast the client alone could ask: the same requests by the same threads, with an engine that answers
-//! at once. Near that speed one measures the client and not the engine.
+//! Headroom: the rate of the same requests by the same threads on an engine that answers at once. Near that rate a run
+//! measures the client and not the engine.
 //!
-//! In an open loop arrivals are part of what the client does: it is asked for more than it can ask. Think time is
-//! left out: pauses are asked for, and are no limit of the client's.
+//! In an open loop arrivals are part of the client's work: it is offered more than it can send. Think time is left out,
+//! because it is no limit of the client.
 
 use std::path::Path;
 
@@ -17,8 +17,7 @@ use super::plan_history::PlanHistory;
 use super::sampler::Sampler;
 use super::threads::run_threads;
 
-/// How long the client is measured: the best of some stretches counts, since others on the host that prepare
-/// at the same time can only make it seem slower than it is.
+/// The best of several stretches counts, because workloads that prepare at the same time only slow the client down.
 const STRETCHES: u32 = 4;
 const STRETCH_NS: u64 = 250_000_000;
 
@@ -28,7 +27,7 @@ pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f
         return None;
     }
     let measured = measure(plan, seed, clock);
-    measured.map_err(|error| tracing::warn!("the client's own speed could not be measured: {error}")).ok()
+    measured.map_err(|error| tracing::warn!("the headroom could not be measured: {error}")).ok()
 }
 
 /// Requests per second that the threads of `plan` reach on the engine that keeps nothing.
@@ -41,7 +40,7 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
         operations: None,
         ..plan.clone()
     };
-    // It finds every record, those that are not there as well.
+    // It finds every record, also those that do not exist.
     if plan.spec.expect == Presence::Absent {
         plan.spec.expect = Presence::Maybe;
     }
@@ -81,7 +80,7 @@ mod tests {
     use crate::kv::settings::ArrivalKind;
 
     #[test]
-    fn an_open_loop_stays_open_and_is_asked_for_more_than_it_can() {
+    fn an_open_loop_stays_open_at_the_highest_rate() {
         let open = |curve| PacePlan::Open(OpenLoop { curve, arrivals: ArrivalKind::Poisson, queue: 7 });
         assert_eq!(fastest(&open(RateCurve::constant(10.0))), open(RateCurve::constant(RATE_MAX)));
         assert_eq!(fastest(&PacePlan::Think(5)), PacePlan::Closed);

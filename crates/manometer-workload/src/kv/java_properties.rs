@@ -16,7 +16,7 @@ pub(super) struct Property {
     pub(super) value: String,
 }
 
-/// A line that is none: its number, and it.
+/// An invalid line, with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MalformedLine {
     pub(super) number: usize,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_empty_lines_are_none() {
+    fn comments_and_empty_lines_are_skipped() {
         assert_eq!(
             pairs("# a=1\n\n  ! b=2\r\nc=3 # not a comment\rd=4"),
             [pair("c", "3 # not a comment"), pair("d", "4")]

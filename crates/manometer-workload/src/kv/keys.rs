@@ -83,7 +83,7 @@ impl KeyForm {
         }
     }
 
-    /// How it is called in a database's marker.
+    /// Its name in a database's marker.
     pub(super) fn name(self) -> String {
         match self {
             Self::YCSB => "ycsb-hashed-2".to_owned(),
@@ -105,7 +105,7 @@ impl KeyForm {
     }
 }
 
-/// Where a key is written, again and again, without asking for memory.
+/// A buffer for one key after another, without allocating.
 #[derive(Debug, Clone)]
 pub struct KeyBuffer {
     form: KeyForm,
@@ -162,8 +162,8 @@ impl KeyBuffer {
         self.bytes()
     }
 
-    /// Writes all digits that there may be, zeroes in front, and the prefix over what is too much of them: nothing
-    /// here depends on how many there are, which a processor could not foresee.
+    /// Writes the maximum number of digits with leading zeroes, and the prefix over the surplus ones: no branch depends on
+    /// the number of digits, which a processor could not predict.
     #[inline]
     fn write_decimal(&mut self, number: u64, at_least: usize) {
         const FOUR: u64 = 10_000;

@@ -1,8 +1,8 @@
-//! Latencies as one thread counts them while another reads along.
+//! Latency histograms that one thread writes while another reads.
 //!
 //! A histogram with one writer needs no lock and no locked instruction: the writer loads, adds and
-//! stores; the reader looks at any time and takes the difference to what it saw before. A thread that
-//! hangs in a stalled write so holds up no sample. The cells are those of an HdrHistogram of three
+//! stores; the reader reads at any time and takes the difference from its last reading. A thread that hangs in a stalled
+//! write therefore delays no sample. The cells are those of an HdrHistogram of three
 //! digits, so that what is read goes over into one without loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub(crate) struct LatencyCells {
     bytes: AtomicU64,
 }
 
-/// What a reader saw of some [`LatencyCells`] the last time.
+/// The last reading of some [`LatencyCells`].
 #[derive(Debug, Clone)]
 pub(crate) struct CellSnapshot {
     counts: Box<[u64]>,
@@ -47,7 +47,7 @@ impl LatencyCells {
         add(&self.bytes, bytes as u64);
     }
 
-    /// Adds to `histogram` what was counted since `seen`; returns the bytes since then.
+    /// Adds the counts since `seen` to `histogram`; returns the bytes since then.
     pub(crate) fn read_since(&self, seen: &mut CellSnapshot, histogram: &mut LatencyHistogram) -> u64 {
         for (cell, (now, before)) in self.counts.iter().zip(&mut seen.counts).enumerate() {
             let now = now.load(Ordering::Relaxed);
@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_what_an_hdr_histogram_counts(
+        fn cells_count_as_an_hdr_histogram_does(
             latencies in prop::collection::vec((0..43_u32).prop_flat_map(|bits| 0..1_u64 << bits), 0..300),
             cut in 0..300_usize,
         ) {

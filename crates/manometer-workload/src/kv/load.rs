@@ -125,7 +125,7 @@ fn puts(
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
             let is_stopped = progress.report(done.load(Ordering::Relaxed), plan.spec.loaded).is_break();
-            // Lets go threads that wait for background work that has failed; they tell why.
+            // The check releases threads that wait for failed background work; they report the cause.
             if engine.check_background().is_err() || is_stopped {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -156,7 +156,7 @@ fn put_share(
         }
         let key = key.of_record(record);
         let put = session.put(key, values.make(key, &mut random));
-        // One thread's failure is all threads' end.
+        // A failure of one thread stops all.
         put.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
         done.fetch_add(1, Ordering::Relaxed);
     }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_make_the_whole_in_the_order_of_the_keys() {
+    fn the_parts_cover_all_records_in_the_order_of_the_keys() {
         let ordered = |zero_padding| KeyForm::Ycsb { hashed: false, zero_padding };
         let part = RecordRange { first: 700, loaded: 5000, next: 9000 };
         for form in [KeyForm::YCSB, ordered(1), ordered(4), ordered(12), ordered(25)] {

@@ -1,7 +1,7 @@
 //! YCSB and db_bench on a key-value engine.
 //!
-//! [`KvSettings`] as written become a [`KvPlan`] that is checked and complete; [`run`] prepares the
-//! database and then lets threads ask, in a closed or an open loop, as the control lines say.
+//! [`KvSettings`] as written become a [`KvPlan`], checked and complete. [`run`] prepares the database; client threads then
+//! send requests in a closed or an open loop.
 
 mod change;
 mod client;

@@ -4,7 +4,7 @@ use super::db_bench::DbBench;
 use super::distribution::IntegerDistribution;
 use super::request::Operation;
 
-/// What the threads ask, by family of workloads.
+/// The requests of the threads, by family of workloads.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OperationMix {
     /// YCSB's core workloads.
@@ -17,7 +17,7 @@ pub enum OperationMix {
 pub(super) const OPERATIONS: [Operation; 5] =
     [Operation::Read, Operation::Update, Operation::Insert, Operation::Scan, Operation::ReadModifyWrite];
 
-/// How often each operation, as shares that add up to 1, and how long a scan is.
+/// The share of each operation, 1 in all, and the lengths of scans.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct YcsbMix {
     /// Reads, updates, inserts, scans, read-modify-writes.

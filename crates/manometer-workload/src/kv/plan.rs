@@ -1,4 +1,4 @@
-//! A `kv` workload, checked and complete: nothing in it is unsaid any more.
+//! A `kv` workload, checked and complete.
 
 use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions};
@@ -31,21 +31,21 @@ pub enum UpdateMode {
     Field,
 }
 
-/// Whether the records that are asked for are there.
+/// Whether requested records exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// All of them: one that is missing has been lost.
+    /// All exist: a missing one was lost.
     Present,
-    /// Some of them.
+    /// Some exist.
     Maybe,
-    /// None of them: one that is found is wrong.
+    /// None exists: finding one is an error.
     Absent,
 }
 
-/// What a workload asks for, whoever answers.
+/// The data and the requests of a workload, on any engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSpec {
-    /// Records that requests are about.
+    /// Records that requests use.
     pub records: u64,
     /// The number of the first that is loaded.
     pub first: u64,
@@ -57,11 +57,11 @@ pub struct WorkloadSpec {
     pub keys: KeyForm,
     /// How their values are formed.
     pub values: ValueForm,
-    /// Which records are asked for.
+    /// Which records the requests use.
     pub distribution: Popularity,
-    /// Which operations, in which order.
+    /// Which operations, and how often.
     pub mix: OperationMix,
-    /// Whether the records that are asked for are there.
+    /// Whether requested records exist.
     pub expect: Presence,
     /// What an update writes.
     pub update: UpdateMode,
@@ -70,7 +70,7 @@ pub struct WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// The operations that it may ask for.
+    /// The operations that it may send.
     pub fn operations(&self) -> Vec<Operation> {
         match &self.mix {
             OperationMix::Ycsb(mix) => mix.operations(),
@@ -78,8 +78,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// How the records that are asked for are drawn, for people: by the name that settings have for it, where
-    /// they have one.
+    /// How requested records are drawn, for people: by the name in settings, where it has one.
     pub(super) fn describe_distribution(&self) -> String {
         match &self.mix {
             OperationMix::Ycsb(_) => json!(self.distribution.kind()).as_str().unwrap_or_default().to_owned(),
@@ -87,23 +86,22 @@ impl WorkloadSpec {
         }
     }
 
-    /// The form of the keys that are asked for.
+    /// The form of the keys in requests.
     pub fn request_keys(&self) -> KeyForm {
         self.db_bench().and_then(|bench| bench.request_keys).unwrap_or(self.keys)
     }
 
-    /// What one more thread asks, beside the workload's own.
+    /// The requests of the background thread.
     pub fn background(&self) -> Option<&BackgroundRequests> {
         self.db_bench()?.background.as_ref()
     }
 
-    /// After how many requests, of all threads together, it has done what it is for; nothing for one that
-    /// may go on for ever.
+    /// The requests of one pass, of all threads together; nothing where there are no passes.
     pub fn round(&self) -> Option<u64> {
         self.db_bench()?.round
     }
 
-    /// Whether an insert adds a record that others may ask for once it is there.
+    /// Whether an insert adds a record that other requests may use.
     pub(super) fn grows(&self) -> bool {
         matches!(self.mix, OperationMix::Ycsb(_))
     }
@@ -120,7 +118,7 @@ impl WorkloadSpec {
         RecordRange { first: self.first, loaded: self.loaded, next: self.next }
     }
 
-    /// Why what it is about does not stay the same while it runs (requirement WR1); nothing where it does.
+    /// Why its data change while it runs (requirement WR1); nothing where they do not.
     pub fn unstable(&self) -> Option<&'static str> {
         if let Some(bench) = self.db_bench() {
             return bench.unstable;
@@ -134,7 +132,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// How keys and values are formed, and which of them are there; part of a database's marker.
+    /// The form of keys and values and the first record; part of a database's marker.
     pub(super) fn form(&self) -> String {
         let mut form = self.keys.name();
         if self.first > 0 {
@@ -150,7 +148,7 @@ impl WorkloadSpec {
     }
 }
 
-/// How long a run takes and how fast it goes, as YCSB's properties say.
+/// Length and rate of a run by YCSB's properties.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunProperties {
     /// Requests per second of all threads together, above 0.
@@ -164,13 +162,13 @@ pub struct RunProperties {
 /// A `kv` workload, checked and complete.
 #[derive(Debug, Clone)]
 pub struct KvPlan {
-    /// Who answers.
+    /// The engine under load.
     pub engine: &'static EngineInfo,
     /// The engine's options.
     pub options: EngineOptions,
     /// The workload's name.
     pub workload: String,
-    /// What is asked.
+    /// The data and the requests.
     pub spec: WorkloadSpec,
     /// Threads that send requests.
     pub threads: u32,
@@ -182,16 +180,16 @@ pub struct KvPlan {
     pub pin: bool,
     /// How the records come into the database.
     pub load: LoadMethod,
-    /// After how many requests the workload ends of itself; never unless run_properties.
+    /// The number of requests after which the workload ends, if limited.
     pub operations: Option<u64>,
-    /// What YCSB's properties say of the run's length and speed; it is for the caller to heed it.
+    /// Length and rate of the run by YCSB's properties; the caller applies them.
     pub run_properties: RunProperties,
-    /// What the person should know about what was asked for.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl KvPlan {
-    /// Whether values are so formed that an engine which compresses writes less than it is given.
+    /// Whether values compress.
     pub fn is_compressible(&self) -> bool {
         self.spec.values.compressible_to < 1.0
     }
@@ -216,19 +214,19 @@ impl KvPlan {
         self.threads + u32::from(self.spec.background().is_some())
     }
 
-    /// What thread `thread` asks where that is no part of the workload.
+    /// The background requests of thread `thread`, if it is the background thread.
     pub(super) fn background_of(&self, thread: u32) -> Option<&BackgroundRequests> {
         self.spec.background().filter(|_| thread >= self.threads)
     }
 
-    /// Bytes that a fill gives to the engine until it is done, on average; 0 for what is no fill.
+    /// Bytes that a fill writes in one pass, on average; 0 for other workloads.
     pub fn fill_bytes(&self) -> u64 {
         let inserts = self.spec.operations().contains(&Operation::Insert);
         let record = self.spec.values.lengths.mean() + self.spec.keys.max_bytes() as f64;
         self.spec.round().filter(|_| inserts).map_or(0, |round| (round as f64 * record) as u64)
     }
 
-    /// How many requests thread `thread` sends before it ends; the background goes on for as long as others do.
+    /// How many requests thread `thread` sends before it ends; no limit for the background thread.
     pub(super) fn operations_of(&self, thread: u32) -> u64 {
         if self.background_of(thread).is_some() {
             return u64::MAX;
@@ -237,8 +235,8 @@ impl KvPlan {
         self.operations.map_or(u64::MAX, |all| all / threads + u64::from(u64::from(thread) < all % threads))
     }
 
-    /// How many records are expected at the end, as YCSB reckons: twice the inserts of the operations that
-    /// were asked for. Where nobody run_properties how many those are, none but those of the start.
+    /// How many records are expected at the end, as in YCSB: those at the start plus twice the inserts among the requested
+    /// operations, if their number is known.
     pub(super) fn expected_records(&self) -> u64 {
         let OperationMix::Ycsb(mix) = &self.spec.mix else { return self.spec.loaded };
         let operations = self.operations.or(self.run_properties.operation_count).unwrap_or(0);
@@ -259,11 +257,11 @@ impl KvPlan {
         }
         if self.pipeline > 1 && self.pace != PacePlan::Closed {
             let wanted =
-                "requests are sent together in a closed loop without think time: write 1, or take the pace away";
+                "a pipeline needs a closed loop without think time: write 1, or remove rate and think";
             return bad("pipeline", self.pipeline.into(), wanted);
         }
         if self.pace != PacePlan::Closed && self.spec.operations().contains(&Operation::Next) {
-            let wanted = "a walk through all records goes as fast as the engine does: leave rate and think out";
+            let wanted = "an iteration over all records runs at the engine's speed: leave rate and think out";
             return Err(KvError::BadSetting { name: "rate, think", got: self.pace.name().to_owned(), wanted });
         }
         let together = |operation| match operation {
@@ -272,7 +270,7 @@ impl KvPlan {
             other => is_background(other.name()),
         };
         if self.pipeline > 1 && !self.spec.operations().into_iter().all(together) {
-            let wanted = "only reads, inserts and updates of whole records can be sent together: write 1";
+            let wanted = "only reads, inserts and updates of whole records can be pipelined: write 1";
             return bad("pipeline", self.pipeline.into(), wanted);
         }
         let bytes = self.spec.values.lengths.max() as u64;
@@ -316,7 +314,7 @@ fn check_order(
     Err(KvError::CannotScan { workload: workload.to_owned(), engine: engine.name, able: able.join(", ") })
 }
 
-/// What a family of workloads makes of the settings.
+/// The settings, resolved by a family of workloads.
 pub(super) struct ResolvedSettings {
     pub(super) spec: WorkloadSpec,
     pub(super) threads: u32,

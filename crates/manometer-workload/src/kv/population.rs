@@ -1,7 +1,7 @@
-//! The records that are there, while threads insert more.
+//! The records that exist, while threads insert more.
 //!
 //! Numbers are claimed in order, but inserts end in any order. As in YCSB's acknowledged counter, a
-//! record may be asked for once it and all before it have been inserted.
+//! record may be requested once it and all before it have been inserted.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,25 +25,25 @@ impl RecordRange {
     }
 }
 
-/// The records at the places 0 to [`count`](Self::count) - 1 are there. A record's place is its number,
-/// but where only a part of the records was loaded.
+/// The records at the places 0 to [`count`](Self::count) - 1 exist. The place of a record is its number, unless only a part
+/// of the records was loaded.
 #[derive(Debug)]
 pub struct Population {
     range: RecordRange,
     claimed: AtomicU64,
     count: AtomicU64,
-    /// Inserted, but not yet all before them; never more than there are threads.
+    /// Inserted before some record in front of them; at most as many as there are threads.
     ahead: Mutex<BTreeSet<u64>>,
 }
 
 impl Population {
-    /// The records of `part` are there.
+    /// The loaded records of `range` exist.
     pub fn new(range: RecordRange) -> Self {
         let loaded = range.loaded;
         Self { range, claimed: AtomicU64::new(loaded), count: AtomicU64::new(loaded), ahead: Mutex::default() }
     }
 
-    /// How many records can be asked for.
+    /// How many records can be requested.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
@@ -55,7 +55,7 @@ impl Population {
         if place < self.range.loaded { self.range.first + place } else { self.range.next + (place - self.range.loaded) }
     }
 
-    /// The number of a record to insert; nobody else gets it.
+    /// The number of a record to insert, unique to the caller.
     pub fn claim(&self) -> u64 {
         self.record(self.claimed.fetch_add(1, Ordering::Relaxed))
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_counts_once_all_before_it_are_there() {
+    fn a_record_counts_once_all_before_it_exist() {
         let population = Population::new(RecordRange::whole(10));
         let claimed: Vec<u64> = (0..3).map(|_| population.claim()).collect();
         assert_eq!(claimed, [10, 11, 12]);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_followed_by_what_comes_after_the_whole() {
+    fn inserts_after_a_partial_load_follow_the_whole() {
         let population = Population::new(RecordRange { first: 30, loaded: 20, next: 100 });
         assert_eq!([0, 19].map(|place| population.record(place)), [30, 49]);
         let claimed = population.claim();

@@ -1,4 +1,4 @@
-//! YCSB's properties: the core workloads' own, files in their format, and which of them matter to us.
+//! YCSB's properties: those of the core workloads, those of files, and which are supported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use manometer_measure::suggest::similar;
 use super::error::KvError;
 use super::java_properties::{self, MalformedLine};
 
-/// Properties that we follow.
+/// Supported properties.
 const SUPPORTED: [&str; 30] = [
     "dataintegrity",
     "exponential.frac",
@@ -43,10 +43,10 @@ const SUPPORTED: [&str; 30] = [
     "zeropadding",
 ];
 
-/// What our own properties with a dot in their names begin with; any other dot is a binding's.
+/// The prefix of supported properties with a dot; any other property with a dot belongs to a binding.
 const OWN_PREFIX: &str = "exponential.";
 
-/// Properties that change nothing here: what they are about is settled elsewhere or does not exist.
+/// Properties without effect: other settings replace them, or they do not apply.
 const IGNORED: [&str; 19] = [
     "core_workload_insertion_retry_interval",
     "core_workload_insertion_retry_limit",
@@ -69,7 +69,7 @@ const IGNORED: [&str; 19] = [
     "workload",
 ];
 
-/// What the core workloads have in common.
+/// The common properties of the core workloads.
 const CORE: [(&str, &str); 3] =
     [("recordcount", "1000"), ("requestdistribution", "zipfian"), ("writeallfields", "true")];
 
@@ -77,7 +77,7 @@ const CORE: [(&str, &str); 3] =
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Properties {
     values: BTreeMap<String, (String, String)>,
-    /// What was given but has no effect, for the person to know.
+    /// Notes for the user on given properties without effect.
     pub(super) notes: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ impl Properties {
         Ok(properties)
     }
 
-    /// Takes all of `later` over what is there.
+    /// Overrides properties with those of `later`.
     pub(super) fn override_with(&mut self, later: Self) {
         self.values.extend(later.values);
         self.notes.extend(later.notes);

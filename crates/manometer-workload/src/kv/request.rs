@@ -1,40 +1,40 @@
-//! What is asked of an engine: the operations, and one request.
+//! The operations on an engine, and one request.
 
 /// The kinds of requests. Their names are those of samples, histograms and criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// The value of a record.
+    /// Reads the value of a record.
     Read,
-    /// The values of several records, asked for together.
+    /// Reads the values of several records in one request.
     MultiRead,
-    /// A new value for a record that is there.
+    /// Writes a new value of an existing record.
     Update,
-    /// A record that was not there.
+    /// Writes a new record.
     Insert,
     /// A read followed by an update, as one operation.
     ReadModifyWrite,
-    /// A value for a record, whether it is there or not.
+    /// Writes a record, whether or not it exists.
     Put,
-    /// The same, after a read that found nothing.
+    /// Writes a record after a read that found nothing.
     Fill,
-    /// Some records in the order of their keys.
+    /// Reads some records in the order of their keys.
     Scan,
-    /// The next record of a walk through all.
+    /// The next record of an iteration over all.
     Next,
-    /// A record taken away.
+    /// Deletes a record.
     Delete,
-    /// An operand merged into a value.
+    /// Merges an operand into a value.
     Merge,
-    /// An update beside the workload.
+    /// An update by the background thread.
     BackgroundUpdate,
-    /// A merge beside the workload.
+    /// A merge by the background thread.
     BackgroundMerge,
-    /// The next record of a walk beside the workload.
+    /// The next record of an iteration by the background thread.
     BackgroundScan,
 }
 
 impl Operation {
-    /// How many there are.
+    /// Their number.
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, each at the place of its number.
@@ -79,15 +79,15 @@ impl Operation {
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked.
+    /// The operation.
     pub operation: Operation,
-    /// The record it is about, or the first of them.
+    /// Its record, or the first of several.
     pub record: u64,
     /// How many records a scan or a multi-read takes at most; 1 for the others.
     pub length: u32,
-    /// Whether a scan or a walk goes towards lower keys.
+    /// Whether a scan or an iteration goes to lower keys.
     pub backward: bool,
-    /// How long the value is that a write writes; as the workload's values are unless said.
+    /// The length of the value to write; default: the workload's lengths.
     pub value_bytes: Option<u32>,
 }
 

@@ -51,7 +51,7 @@ fn pace(settings: &KvSettings, target: Option<f64>, sine: Option<SineRate>) -> R
     PacePlan::open(curve, settings)
 }
 
-/// What the family of the workload makes of `settings`.
+/// Resolves `settings` by the family of the workload.
 fn resolve_family(settings: &KvSettings) -> Result<ResolvedSettings, KvError> {
     if let Some(benchmark) = db_bench::find(&settings.workload) {
         return db_bench::resolve(benchmark, settings);
@@ -63,7 +63,7 @@ fn resolve_family(settings: &KvSettings) -> Result<ResolvedSettings, KvError> {
     let mut resolved = ycsb::resolve(settings)?;
     if let Some(bytes) = settings.value_size {
         if settings.field_length.is_some() {
-            return bad("value_size", bytes, "field_length says how long a record is as well; leave one out");
+            return bad("value_size", bytes, "field_length sets the length of a record, too: leave one out");
         }
         resolved.spec.values.lengths = ValueLengths::Constant(bytes as usize);
     }

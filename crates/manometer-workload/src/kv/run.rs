@@ -1,4 +1,4 @@
-//! A `kv` workload from its settings to its end.
+//! Runs a `kv` workload, from its settings to its end.
 
 use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
@@ -20,10 +20,10 @@ use super::workload::KvWorkload;
 use crate::error::WorkloadError;
 use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData};
 
-/// Runs the workload `settings` at `place` until `driver` has it end: prepares the database, then sends requests.
+/// Runs the workload `settings` at `place` until `driver` stops it: prepares the database, then sends requests.
 ///
 /// # Errors
-/// The settings, the folder or the engine are not as they should be, or a record was lost.
+/// The settings, the folder or the engine are invalid, the engine failed, or a record was lost.
 pub fn run<C: Clock>(
     place: &WorkloadContext,
     settings: &KvSettings,
@@ -56,7 +56,7 @@ pub fn run<C: Clock>(
     Ok(storage.into_data(engine))
 }
 
-/// Loads the records, lets the engine come to rest, and writes down that they are there.
+/// Loads the records, settles the engine, and marks the database as loaded.
 fn fill(
     plan: &KvPlan,
     seed: u64,
@@ -73,7 +73,7 @@ fn fill(
     Ok(())
 }
 
-/// The requests of a workload whose data are there.
+/// The requests of a workload whose data are loaded.
 pub struct Requests<'a> {
     /// What to send.
     pub plan: KvPlan,
@@ -81,14 +81,14 @@ pub struct Requests<'a> {
     pub settings: &'a KvSettings,
     /// The seed of every random choice.
     pub seed: u64,
-    /// What the driver is told when all is ready.
+    /// Facts that the driver receives once all is ready.
     pub facts: Settings,
-    /// Called before the first request that changes which records there are, or how long.
+    /// Called before the first request that changes which records exist, or their lengths.
     pub mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
 }
 
 impl Requests<'_> {
-    /// Sends them to `engine` as `driver` says.
+    /// Sends them to `engine`, controlled by `driver`.
     ///
     /// # Errors
     /// The engine failed, or lost a record.
@@ -106,7 +106,7 @@ impl Requests<'_> {
     }
 }
 
-/// What the marker of the database of `plan` says of what it follows from.
+/// The marker of the database of `plan`.
 pub(crate) fn marker(plan: &KvPlan, seed: u64) -> DatabaseManifest {
     DatabaseManifest {
         engine: plan.engine.name.to_owned(),
@@ -129,7 +129,7 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
     let notes: Vec<String> =
         plan.notes.iter().cloned().chain(engine.external_server().and_then(external::note)).collect();
     let mut facts = Settings::new();
-    let told = json!({
+    let own = json!({
         "engine": plan.engine.name,
         "engine_version": (plan.engine.version)(),
         "durability": plan.engine.durability,
@@ -150,10 +150,10 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "notes": notes,
         "state_units": units,
     });
-    if let serde_json::Value::Object(told) = told {
-        facts.extend(told.into_iter().filter(|(_, fact)| !fact.is_null()));
+    if let serde_json::Value::Object(own) = own {
+        facts.extend(own.into_iter().filter(|(_, fact)| !fact.is_null()));
     }
-    // What the engine itself says of this run, of its durability above all, is nearer than what is said of it.
+    // The engine's own facts about this run override the general ones, above all its durability.
     facts.extend(engine.facts());
     facts
 }

@@ -1,4 +1,4 @@
-//! What all threads did together since it was last read.
+//! Samples the counters of all threads.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::request::Operation;
 use super::thread_counters::ThreadCounters;
 use crate::sample::OperationSample;
 
-/// Reads the threads' cells.
+/// Reads the counters of all threads.
 pub(crate) struct Sampler<'a> {
     counters: Vec<&'a ThreadCounters>,
     operations: Vec<SampledOperation>,
 }
 
-/// One operation, and what was read of it in each thread.
+/// One operation, and its last reading in each thread.
 struct SampledOperation {
     operation: Operation,
     service: Vec<Option<CellSnapshot>>,
@@ -24,14 +24,14 @@ struct SampledOperation {
 }
 
 impl<'a> Sampler<'a> {
-    /// Samples `operations`, each whether it happens or not.
+    /// Samples `operations`, whether or not they occur.
     pub(crate) fn new(operations: &[Operation], counters: impl IntoIterator<Item = &'a ThreadCounters>) -> Self {
         let mut sampler = Self { counters: counters.into_iter().collect(), operations: Vec::new() };
         sampler.add_operations(operations);
         sampler
     }
 
-    /// Samples `operations` too from now on: requests of before a change may still be in flight.
+    /// Samples `operations` too: requests from before a change may still be in flight.
     pub(crate) fn add_operations(&mut self, operations: &[Operation]) {
         let nothing = || self.counters.iter().map(|_| None).collect();
         for operation in operations {
@@ -42,7 +42,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// What each operation did since this was called last.
+    /// The counts of each operation since the last call.
     pub(crate) fn take(&mut self) -> BTreeMap<String, OperationSample> {
         let named =
             |sampled: &mut SampledOperation| (sampled.operation.name().to_owned(), sampled.take(&self.counters));
@@ -69,7 +69,7 @@ impl SampledOperation {
     }
 }
 
-/// What all threads counted since it was last `seen`: latencies and bytes.
+/// Latencies and bytes of all threads since `seen`.
 fn add_up<'a>(
     cells: impl Iterator<Item = Option<&'a LatencyCells>>,
     seen: &mut [Option<CellSnapshot>],

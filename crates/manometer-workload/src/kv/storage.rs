@@ -1,4 +1,4 @@
-//! An engine, opened where a workload keeps its records: in a folder of ours, in a server of others, or nowhere.
+//! Opens an engine where a workload keeps its records: in a folder, in an external server, or nowhere.
 
 use manometer_target::engine::directory::{DatabaseDirectory, DatabaseManifest};
 use manometer_target::engine::external::{ExternalCleanup, ExternalData};
@@ -6,17 +6,17 @@ use manometer_target::engine::{Engine, EngineError, EngineInfo, EngineOptions, O
 
 use crate::workload::{WorkloadContext, WorkloadData};
 
-/// Which engine to open, and what its records follow from.
+/// The engine to open, and the marker of its records.
 pub(crate) struct EngineRequest<'a> {
     pub(crate) engine: &'static EngineInfo,
     pub(crate) options: &'a EngineOptions,
     pub(crate) value_bytes: usize,
     pub(crate) marker: DatabaseManifest,
-    /// Whether records in a server of others are ours to load.
+    /// Whether this process loads the records of an external server.
     pub(crate) loads: bool,
 }
 
-/// Where the records of an open engine lie, and what is known of them.
+/// The place of the records of an open engine, and their state.
 pub(crate) struct EngineData {
     database: Option<DatabaseDirectory>,
     external: Option<ExternalData>,
@@ -26,7 +26,7 @@ pub(crate) struct EngineData {
 /// Opens the engine of `request` at `place`.
 ///
 /// # Errors
-/// The folder, the server or the engine are not as they should be.
+/// The folder, the server or the engine cannot be used.
 pub(crate) fn open(
     place: &WorkloadContext,
     request: EngineRequest<'_>,
@@ -43,25 +43,25 @@ pub(crate) fn open(
 }
 
 impl EngineData {
-    /// Whether the records of an earlier run serve.
+    /// Whether the records of an earlier run are reused.
     pub(crate) fn is_reused(&self) -> bool {
         self.database.as_ref().is_some_and(DatabaseDirectory::is_reused)
             || self.external.as_ref().is_some_and(ExternalData::is_reused)
     }
 
-    /// Writes down that every record is there.
+    /// Marks the records as loaded.
     pub(crate) fn set_loaded(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
         self.database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
         self.external.as_mut().map_or(Ok(()), |data| data.set_loaded(engine))
     }
 
-    /// Writes down that the records are no longer what was loaded.
+    /// Marks the records as changed since loading.
     pub(crate) fn set_changed(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
         self.database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
         self.external.as_mut().map_or(Ok(()), |data| data.set_changed(engine))
     }
 
-    /// What is left once `engine` is closed.
+    /// The data that remain once `engine` is closed.
     pub(crate) fn into_data(self, engine: Box<dyn Engine>) -> WorkloadData {
         let ours = self.loads && !self.is_reused();
         WorkloadData { database: self.database, external: if ours { ExternalCleanup::of(engine) } else { None } }

@@ -1,4 +1,4 @@
-//! What one thread counts, for the sampler to read.
+//! One thread's counters, which the sampler reads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::latency_cells::LatencyCells;
 use super::request::Operation;
 
-/// What one thread counts. Only operations that happen, or are expected to, have cells: most workloads know few.
+/// One thread's counters. Only operations that occur, or are expected, have cells: most workloads have few.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCounters {
     service: [OnceLock<LatencyCells>; Operation::COUNT],
@@ -15,8 +15,8 @@ pub(crate) struct ThreadCounters {
 }
 
 impl ThreadCounters {
-    /// Makes the cells of `operations`: made with the first latency, they would take part of the next one's time.
-    pub(crate) fn expect(&self, operations: &[Operation]) {
+    /// Allocates the cells of `operations`: allocating them with the first latency would take time of the next request.
+    pub(crate) fn allocate(&self, operations: &[Operation]) {
         for operation in operations {
             self.service[*operation as usize].get_or_init(LatencyCells::default);
         }
@@ -32,24 +32,24 @@ impl ThreadCounters {
         }
     }
 
-    /// Counts one record that was not there. Only one thread may do so.
+    /// Counts one missing record. Only one thread may do so.
     #[inline]
-    pub(crate) fn miss(&self, operation: Operation) {
+    pub(crate) fn count_missing(&self, operation: Operation) {
         let missing = &self.missing[operation as usize];
         missing.store(missing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Records that were not there.
+    /// Missing records.
     pub(crate) fn missing(&self, operation: Operation) -> u64 {
         self.missing[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// Latencies from the sending of requests, once there was one.
+    /// Service times, once there was one.
     pub(crate) fn service(&self, operation: Operation) -> Option<&LatencyCells> {
         self.service[operation as usize].get()
     }
 
-    /// Latencies from when requests were due, once there was one.
+    /// Response times, once there was one.
     pub(crate) fn response(&self, operation: Operation) -> Option<&LatencyCells> {
         self.response[operation as usize].get()
     }

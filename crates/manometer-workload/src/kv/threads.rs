@@ -25,7 +25,7 @@ pub(super) struct ClientThreads<'a> {
     pub(super) arrivals: &'a Arrivals,
     pub(super) counters: &'a [ThreadCounters],
     failed: &'a Mutex<Option<KvError>>,
-    /// Threads that have not yet sent all they were to send.
+    /// Threads that have requests left to send.
     at_work: &'a AtomicU32,
     /// Background threads, which end only with the run.
     background: u32,
@@ -37,7 +37,7 @@ impl ClientThreads<'_> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// How many threads have something left to send.
+    /// How many threads have requests left to send.
     pub(super) fn at_work(&self) -> u32 {
         self.at_work.load(Ordering::Acquire)
     }
@@ -48,7 +48,7 @@ impl ClientThreads<'_> {
     }
 }
 
-/// Starts the threads of `plan` on `engine` before a closed gate, lets `drive` work with them, and ends them.
+/// Starts the threads of the latest of `plans` on `engine` at a closed gate, calls `drive` with them, and ends them.
 pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
     plans: &PlanHistory,
     seed: u64,
@@ -67,7 +67,7 @@ pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
     let driven = std::thread::scope(|scope| {
         let mut clients = Vec::new();
         for (thread, counters) in (0..).zip(&counters) {
-            // Threads in the background go on for as long as others do: nobody waits for them.
+            // Background threads end with the others: the run does not wait for them.
             let at_work = (thread < plan.threads).then_some(&at_work);
             let guard = ThreadGuard { at_work, failed: &failed };
             let (context, places) = (&context, &places);
@@ -89,12 +89,12 @@ pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
         };
         let driven = drive(&threads);
         gate.stop();
-        // A writer that the engine holds back, on a full disk say, is let go by the look alone.
+        // The check releases a writer that the engine stalls, for example on a full disk.
         while clients.iter().any(|client| !client.is_finished()) {
             clock.sleep(POLL_NS);
             let _ = engine.check_background();
         }
-        // Every one of them: one that panicked and is not joined would have the scope panic too.
+        // All of them: an unjoined thread that panicked would make the scope panic.
         let panicked: Vec<bool> = clients.into_iter().map(|client| client.join().is_err()).collect();
         if panicked.contains(&true) { Err(KvError::Panicked.into()) } else { driven }
     });
@@ -104,7 +104,7 @@ pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
     }
 }
 
-/// Ends with its thread, however that end_condition, so that nobody waits for one that panicked.
+/// Records the end of its thread, a panic included.
 struct ThreadGuard<'a> {
     at_work: Option<&'a AtomicU32>,
     failed: &'a Mutex<Option<KvError>>,
@@ -139,7 +139,7 @@ fn processors() -> Result<Vec<usize>, KvError> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
-/// Ties this thread to its place among `places`, if there are any.
+/// Pins this thread to its processor among `places`, if there are any.
 fn pin(thread: u32, places: &[usize]) -> Result<(), KvError> {
     if places.is_empty() {
         return Ok(());

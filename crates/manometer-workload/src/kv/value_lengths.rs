@@ -1,13 +1,13 @@
-//! How long values are.
+//! The lengths of values.
 
 use super::db_bench::LengthDistribution;
 use super::distribution::Random;
 use super::field_lengths::FieldLengths;
 
-/// How long values are, in bytes.
+/// The lengths of values, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueLengths {
-    /// All alike.
+    /// Constant.
     Constant(usize),
     /// The sum of fields whose lengths are drawn.
     Fields(FieldLengths),
@@ -26,7 +26,7 @@ impl ValueLengths {
         }
     }
 
-    /// The longest that may come.
+    /// The longest.
     pub fn max(&self) -> usize {
         match self {
             Self::Constant(bytes) => *bytes,
@@ -35,7 +35,7 @@ impl ValueLengths {
         }
     }
 
-    /// How they are called in a database's marker; nothing where its value bytes say all.
+    /// Their name in a database's marker; nothing where the number of value bytes is enough.
     pub(super) fn name(&self) -> Option<String> {
         match self {
             Self::Constant(_) => None,

@@ -1,7 +1,7 @@
-//! Fresh values, cheaply: cut from a pool of random bytes at a random place, the header laid over it.
+//! Fresh values at low cost: cut from a pool of random bytes at a random place, with the header written over it.
 //!
-//! No byte is copied and none but the header's is made anew, so that making a value costs the same
-//! whatever its length; the bytes beneath the header return when the next value is made. Two values
+//! No byte is copied, and only the header is new, so that making a value takes the same time whatever its length. The
+//! next value restores the bytes beneath the header. Two values
 //! share bytes only where their places in the pool overlap, and hardly ever at the same alignment.
 //!
 //! Bytes that are to compress come in db_bench's pieces of 100: as many printable random bytes as are to be
@@ -26,11 +26,11 @@ const PIECE_BYTES: usize = 100;
 
 /// The most memory that the pools of all threads take, in bytes.
 const POOLS_BYTES_MAX: u64 = 4 << 30;
-/// What is right where they would take more.
+/// The advice where they would take more.
 pub(crate) const POOLS_WANTED: &str = "4096 MiB are allowed: write fewer threads, or smaller values";
 
-/// That so many threads are too many for values of up to `longest` bytes, for people; nothing where they are not. Each has
-/// a pool of its own, as headers are written there.
+/// The message that `threads` threads take too much memory for values of up to `longest` bytes, where they do. Each has
+/// its own pool, because headers are written there.
 pub(crate) fn too_many_pools(threads: u32, longest: usize) -> Option<String> {
     let bytes = (PLACES as u64).saturating_add(longest as u64).saturating_mul(threads.into());
     let mib = bytes.div_ceil(1 << 20);
@@ -38,10 +38,10 @@ pub(crate) fn too_many_pools(threads: u32, longest: usize) -> Option<String> {
         .then(|| format!("{threads}, which take {mib} MiB of memory to make values of up to {longest} bytes"))
 }
 
-/// How values are formed.
+/// The form of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueForm {
-    /// How long they are.
+    /// Their lengths.
     pub lengths: ValueLengths,
     /// The share of their bytes that a compression leaves, 1 for bytes that do not compress.
     pub compressible_to: f64,
@@ -54,7 +54,7 @@ impl ValueForm {
     }
 }
 
-/// Makes values.
+/// Generates values.
 #[derive(Debug)]
 pub(crate) struct ValueGenerator {
     pool: Vec<u8>,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn compressible_values_repeat_what_is_to_compress() {
+    fn compressible_values_repeat_their_pieces() {
         let mut random = stream(1, 0);
         let form = ValueForm { lengths: ValueLengths::Constant(100), compressible_to: 0.5 };
         let mut values = ValueGenerator::new(&form, &mut random);
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn pools_take_no_more_memory_than_allowed() {
         assert_eq!((too_many_pools(1024, 3 << 20), too_many_pools(16, 64 << 20)), (None, None));
-        let told = too_many_pools(1024, (3 << 20) + 1).unwrap();
-        assert_eq!(told, "1024, which take 4097 MiB of memory to make values of up to 3145729 bytes");
+        let message = too_many_pools(1024, (3 << 20) + 1).unwrap();
+        assert_eq!(message, "1024, which take 4097 MiB of memory to make values of up to 3145729 bytes");
         assert!(too_many_pools(u32::MAX, usize::MAX).is_some());
     }
 

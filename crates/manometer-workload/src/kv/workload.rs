@@ -24,11 +24,11 @@ pub(super) struct KvWorkload<'a, C> {
     seed: u64,
     going: bool,
     dropped: u64,
-    /// What the last change that was checked leads to.
+    /// The result of the change that was checked last.
     checked: Option<(Settings, KvSettings, KvPlan)>,
     events: Vec<WorkloadEvent>,
-    /// Writes down that the data are no longer what was loaded; called before the first request that changes which
-    /// records there are, or how long.
+    /// Marks the data as changed since loading; called before the first request that changes which records exist, or their
+    /// lengths.
     mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
 }
 
@@ -124,7 +124,7 @@ impl<C: Clock> Workload for KvWorkload<'_, C> {
         let counts = self.going.then(|| self.count(now_ns));
         if let dropped @ 1.. = self.newly_dropped(now_ns) {
             let text =
-                format!("{dropped} requests that waited in a pause were dropped by the change that ends the open loop");
+                format!("{dropped} requests that waited in a pause were dropped by the change that ended the open loop");
             self.events.push(WorkloadEvent::Note { t_ns: now_ns, text });
         }
         self.sampler.add_operations(&plan.spec.operations());

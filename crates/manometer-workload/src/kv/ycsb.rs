@@ -1,4 +1,4 @@
-//! YCSB's core workloads: from settings and properties to what is asked.
+//! YCSB's core workloads: from settings and properties to a specification.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -56,11 +56,11 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<ResolvedSettings, KvError
         distribution,
         mix: OperationMix::Ycsb(mix),
         expect: Presence::Present,
-        update: if yes(&properties, "writeallfields")? { UpdateMode::Record } else { UpdateMode::Field },
+        update: if flag(&properties, "writeallfields")? { UpdateMode::Record } else { UpdateMode::Field },
         fields,
     };
-    if properties.text("readallfields").is_some() && !yes(&properties, "readallfields")? {
-        let note = "`readallfields` = false changes nothing here: a record is one value, and is read whole";
+    if properties.text("readallfields").is_some() && !flag(&properties, "readallfields")? {
+        let note = "`readallfields` = false has no effect: a record is one value and is read whole";
         properties.notes.push(note.to_owned());
     }
     let run_properties = run_properties(&properties)?;
@@ -74,7 +74,7 @@ fn bad(name: &'static str, got: impl ToString, wanted: &'static str) -> KvError 
 }
 
 /// Whether `name` is true; false, as in YCSB, unless run_properties.
-fn yes(properties: &Properties, name: &'static str) -> Result<bool, KvError> {
+fn flag(properties: &Properties, name: &'static str) -> Result<bool, KvError> {
     match properties.text(name).map(str::to_ascii_lowercase).as_deref() {
         Some("true") => Ok(true),
         Some("false") | None => Ok(false),
@@ -129,13 +129,13 @@ fn scan_lengths(properties: &Properties) -> Result<IntegerDistribution, KvError>
 fn records(settings: &KvSettings, properties: &mut Properties) -> Result<u64, KvError> {
     let run_properties = settings.records.or(properties.value("recordcount", AT_LEAST_ONE)?);
     Ok(run_properties.unwrap_or_else(|| {
-        let note = "`recordcount` is not run_properties: 1000 records were assumed (YCSB would take 2147483647)";
+        let note = "`recordcount` is not set: the default is 1000 records (YCSB uses 2147483647)";
         properties.notes.push(note.to_owned());
         1000
     }))
 }
 
-/// Which of `records` records are loaded here.
+/// The range of the `records` records that is loaded.
 fn part(properties: &Properties, records: u64) -> Result<RecordRange, KvError> {
     let first: u64 = value(properties, "insertstart", A_NUMBER, 0)?;
     let Some(rest) = records.checked_sub(first).filter(|rest| *rest > 0 || records == 0) else {
@@ -167,11 +167,11 @@ fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> R
     let max: u32 = settings.field_length.or(properties.value("fieldlength", A_NUMBER)?).unwrap_or(100);
     let min: u32 = value(properties, "minfieldlength", A_NUMBER, 1)?;
     let form = properties.text("fieldlengthdistribution").unwrap_or("constant").to_owned();
-    if yes(properties, "dataintegrity")? {
+    if flag(properties, "dataintegrity")? {
         if form != "constant" {
             return Err(bad("dataintegrity", true, "needs `fieldlengthdistribution` constant, as in YCSB"));
         }
-        let note = "`dataintegrity` changes nothing here: every read is verified always (docs/kv.md says against what)";
+        let note = "`dataintegrity` has no effect: every read is verified (see docs/kv.md)";
         properties.notes.push(note.to_owned());
     }
     let between = |draw: fn(u64, u64) -> IntegerDistribution| {
@@ -245,7 +245,7 @@ fn run_properties(properties: &Properties) -> Result<RunProperties, KvError> {
 impl RunProperties {
     fn notes(self, settings: &KvSettings) -> Vec<String> {
         let note =
-            |name, value: u64| format!("`{name}` = {value}: `manometer kv` heeds it, an experiment's plan does not");
+            |name, value: u64| format!("`{name}` = {value} applies to `manometer kv`; in an experiment it has no effect");
         let count = self.operation_count.filter(|_| settings.operations.is_none());
         let notes = [
             count.map(|count| note("operationcount", count)),

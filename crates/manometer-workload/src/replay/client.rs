@@ -118,7 +118,7 @@ impl<'a, C: Clock> Client<'a, C> {
         order: Order<'a>,
     ) -> Self {
         let mut random = stream(context.seed, thread + 1);
-        counters.counted.expect(&context.plan.operations);
+        counters.counted.allocate(&context.plan.operations);
         let form = ValueForm::random(ValueLengths::Constant(context.plan.value_bytes_max));
         Self {
             context: *context,
@@ -303,7 +303,7 @@ impl<'a, C: Clock> Client<'a, C> {
             self.failed(|| format!("the value of key {} is not one that was put there", request.key));
         }
         if answer.is_missing {
-            self.counters.counted.miss(request.operation);
+            self.counters.counted.count_missing(request.operation);
             if request.operation == Operation::Read && self.context.plan.on_miss == OnMiss::Put {
                 self.fill(request);
             }

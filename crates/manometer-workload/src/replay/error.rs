@@ -1,9 +1,9 @@
-//! What can go wrong with a replay.
+//! Errors of a replay.
 
 use manometer_target::engine::EngineError;
 use manometer_trace::TraceError;
 
-/// A replay cannot be, or cannot go on.
+/// Why a replay cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -18,7 +18,7 @@ pub enum ReplayError {
         /// Why.
         error: TraceError,
     },
-    /// The trace cannot be replayed as asked.
+    /// The trace cannot be replayed with these settings.
     #[error("{path}: {reason}")]
     Unfit {
         /// Its path.
@@ -26,15 +26,15 @@ pub enum ReplayError {
         /// Why, and what would be right.
         reason: String,
     },
-    /// The trace is no longer what it was when it was first read.
-    #[error("{path}: it changed after it was first read ({what}): replay it again when nobody writes to it any more")]
+    /// The trace changed after it was first read.
+    #[error("{path}: it changed after it was first read ({what}): replay it again when no process writes to it")]
     Changed {
         /// Its path.
         path: String,
-        /// What is other than it was.
+        /// What changed.
         what: String,
     },
-    /// A setting that makes no sense.
+    /// An invalid setting.
     #[error("`{name}`: got {got}; {wanted}")]
     BadSetting {
         /// Its name.
@@ -44,8 +44,8 @@ pub enum ReplayError {
         /// What would be right.
         wanted: String,
     },
-    /// A thread of ours ended in a way that it never should.
-    #[error("a thread of the replay panicked; this is a mistake of Manometer's: please report it")]
+    /// A thread panicked.
+    #[error("a thread of the replay panicked; this is a fault of Manometer's: please report it")]
     Panicked,
 }
 
@@ -54,7 +54,7 @@ impl ReplayError {
         Self::BadSetting { name, got: got.into(), wanted: wanted.into() }
     }
 
-    /// The setting that is wrong, as far as one is.
+    /// The invalid setting.
     pub fn setting(&self) -> &'static str {
         match self {
             Self::BadSetting { name, .. } => name,
@@ -64,7 +64,7 @@ impl ReplayError {
         }
     }
 
-    /// Whether what was asked for is wrong, and not what became of it.
+    /// Whether the request was wrong, and not the run.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::BadSetting { .. } | Self::Unfit { .. } | Self::Trace { .. } => true,

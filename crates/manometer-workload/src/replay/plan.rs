@@ -1,4 +1,4 @@
-//! A replay, checked and complete: nothing in it is unsaid any more.
+//! A replay, checked and complete.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use super::survey_cache::{FileStamp, SurveyResult, cached_survey};
 use crate::kv::request::Operation;
 use crate::kv::values::{POOLS_WANTED, VALUE_BYTES_MAX, too_many_pools};
 
-/// Bytes of the values that an engine without memory answers with, where the trace tells no size.
+/// Bytes of the values with which an engine without storage answers, where the trace has no size.
 const VALUE_BYTES_UNKNOWN: u64 = 100;
 
 /// A replay, checked and complete.
 #[derive(Debug)]
 pub struct ReplayPlan {
-    /// Who answers.
+    /// The engine under load.
     pub engine: &'static EngineInfo,
     /// The engine's options.
     pub options: EngineOptions,
@@ -38,7 +38,7 @@ pub struct ReplayPlan {
     pub threads: u32,
     /// Requests of the share that is replayed.
     pub requests: u64,
-    /// What the person should know about the trace.
+    /// Notes about the trace for the user.
     pub notes: Vec<String>,
     pub(super) on_miss: OnMiss,
     pub(super) share: Option<Share>,
@@ -58,7 +58,7 @@ impl ReplayPlan {
     /// Resolves and checks `settings`; reads the trace once, and writes nothing.
     ///
     /// # Errors
-    /// What is wrong with them or with the trace, and what would be right.
+    /// They or the trace are invalid.
     pub fn new(settings: &ReplaySettings) -> Result<Self, ReplayError> {
         let (engine, options) = check(settings)?;
         let factor = settings.factor.unwrap_or(1.0);
@@ -106,7 +106,7 @@ impl ReplayPlan {
         })
     }
 
-    /// Bytes of the value of a request whose record tells `recorded`.
+    /// Bytes of the value of a request whose record has the size `recorded`.
     #[inline]
     pub(super) fn value_bytes(&self, recorded: Option<u64>) -> u32 {
         self.value_size.unwrap_or_else(|| recorded.map_or(0, |bytes| bytes.min(VALUE_BYTES_MAX) as u32))
@@ -175,7 +175,7 @@ impl ReplaySettings {
     /// Checks all of it: reads the trace to its end, unless it was read before, and finds whether it can be replayed.
     ///
     /// # Errors
-    /// The setting that is wrong, or what of the trace is.
+    /// A setting or the trace is invalid.
     pub fn check_trace(&self) -> Result<(), ReplayError> {
         resolve(self).map(drop)
     }
@@ -197,7 +197,7 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, E
     }
     let several = settings.share.is_some_and(|share| share.of > 1);
     if several && engine.storage != Storage::Nothing && !options.use_external_server() {
-        let wanted = "several processes can only ask one server: give its `address` as an option of the engine, or \
+        let wanted = "several processes need one server: give its `address` as an option of the engine, or \
                       write one process";
         return Err(ReplayError::bad("processes", format!("more than one on {}", engine.name), wanted));
     }
@@ -219,7 +219,7 @@ fn mismatch(settings: &ReplaySettings, engine: &EngineInfo, cached_survey: &Surv
     }
     if settings.model == Model::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0 {
         return Some(
-            "it tells no clients, whose order the model closed-per-client keeps: choose open or closed-conservative"
+            "it records no clients, which the model closed-per-client needs: choose open or closed-conservative"
                 .to_owned(),
         );
     }
@@ -260,15 +260,15 @@ pub(crate) fn mismatch_of_times(time: Timing, survey: &Survey) -> Option<String>
     }
     let (request, back_ns) = survey.turned_back.filter(|_| timed)?;
     Some(format!(
-        "at request {request} its time goes back by {:.3} s, and {:.0} s is the most that is taken for threads \
-         that recorded beside one another: it seems to be several traces one behind the other, or not to be \
-         sorted; replay them one by one, or sort it by time",
+        "at request {request} its time goes back by {:.3} s, and the disorder of recording threads \
+         is at most {:.0} s: it seems to be several traces concatenated, or not sorted; replay them one by one, or sort \
+         it by time",
         back_ns as f64 / 1e9,
         BACKWARD_NS_MAX as f64 / 1e9,
     ))
 }
 
-/// What lacks a size and must have one, and what would be right.
+/// The requests that need a size and have none, as a message.
 fn unsized_values(settings: &ReplaySettings, SurveyResult { survey, load_size, .. }: &SurveyResult) -> Option<String> {
     if settings.value_size.is_some() {
         return None;
@@ -276,13 +276,13 @@ fn unsized_values(settings: &ReplaySettings, SurveyResult { survey, load_size, .
     let loaded = load_size.unsized_keys;
     let filled = if settings.on_miss == OnMiss::Put { survey.reads_unsized } else { 0 };
     let (count, what) = [
-        (survey.stores_unsized, "of its writes tell no size"),
-        (filled, "of its reads tell no size to put after a miss"),
-        (loaded, "keys that are to be loaded have no size anywhere in it"),
+        (survey.stores_unsized, "of its writes have no size"),
+        (filled, "of its reads have no size to put after a miss"),
+        (loaded, "keys to load have no size anywhere in it"),
     ]
     .into_iter()
     .find(|(count, _)| *count > 0)?;
-    Some(format!("{count} {what}: say how many bytes a value has, with `value_size` (`--value-size`)"))
+    Some(format!("{count} {what}: set the bytes of a value with `value_size` (`--value-size`)"))
 }
 
 /// The operations that may happen.
@@ -297,7 +297,7 @@ fn operations_of(settings: &ReplaySettings, survey: &Survey) -> Vec<Operation> {
     operations
 }
 
-/// What the person should know of the trace's end and of its times.
+/// Notes for the user on the trace's end and its times.
 pub(crate) fn time_notes(time: Timing, survey: &Survey) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(damage) = &survey.damage {
@@ -325,15 +325,15 @@ pub(crate) fn time_notes(time: Timing, survey: &Survey) -> Vec<String> {
     notes
 }
 
-/// What the person should know.
+/// Notes for the user.
 fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec<String> {
     let mut notes = time_notes(settings.time, survey);
     let blocks: u64 =
         Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
     if blocks > 0 {
         notes.push(format!(
-            "{blocks} requests are of a device: on {} the sector where one starts is its key, a read is a get, a write a \
-             put, a discard a delete",
+            "{blocks} requests are those of a device: on {} the sector where a request starts is its key, a read is a get, a \
+             write a put, a discard a delete",
             engine.name
         ));
     }
@@ -345,7 +345,7 @@ fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec
         ));
     }
     if settings.model == Model::ClosedPerClient && survey.clients_absent > 0 {
-        notes.push(format!("{} requests tell no client and are taken for those of one", survey.clients_absent));
+        notes.push(format!("{} requests record no client and count as those of one client", survey.clients_absent));
     }
     notes
 }

@@ -19,7 +19,7 @@ fn refused(text: &str, change: impl FnOnce(&mut ReplaySettings), wanted: &str) {
 }
 
 #[test]
-fn a_plan_says_what_the_trace_needs() {
+fn a_plan_has_the_keys_that_the_trace_requires() {
     let plan = planned("read,a,1000,\ninsert,b,1500,20\nread,b,2000,\n", |settings| {
         settings.on_miss = OnMiss::Put;
         settings.value_size = Some(7);
@@ -57,15 +57,15 @@ fn times_may_go_back_a_little() {
 }
 
 #[test]
-fn equal_times_are_told_with_the_step_of_the_clock() {
+fn equal_times_are_noted_with_the_step_of_the_clock() {
     let plan = planned("read,a,1000,\nread,b,1000,\nread,c,3000,\n", |_| {}).unwrap();
     assert!(plan.notes.iter().any(|note| note.contains("steps of 1000 ms")), "{:?}", plan.notes);
     assert_eq!(plan.resolution.late_ns, 1_000_000_000);
 }
 
 #[test]
-fn sizes_that_are_needed_and_absent_are_asked_for() {
-    refused("insert,a,1,\n", |_| {}, "1 of its writes tell no size: say how many bytes a value has");
+fn missing_sizes_are_refused_where_they_are_needed() {
+    refused("insert,a,1,\n", |_| {}, "1 of its writes have no size: set the bytes of a value");
     refused("read,a,1,\n", |settings| settings.on_miss = OnMiss::Put, "to put after a miss");
     refused("read,a,1,\n", |settings| settings.load = true, "keys that are to be loaded have no size");
     assert!(planned("read,a,1,\n", |_| {}).is_ok(), "a read needs none");
@@ -82,14 +82,14 @@ fn values_of_many_threads_take_no_memory_without_end() {
 }
 
 #[test]
-fn clients_and_order_are_asked_for_where_they_matter() {
+fn clients_and_order_are_required_where_they_matter() {
     let per_client = |settings: &mut ReplaySettings| settings.model = Model::ClosedPerClient;
-    refused("read,a,1,\n", per_client, "it tells no clients");
+    refused("read,a,1,\n", per_client, "it records no clients");
     refused("scan,a,1,\n", |settings| settings.engine = "map".to_owned(), "keeps no order of keys");
 }
 
-/// The `engine` is asked for a key of `key_bytes` bytes.
-fn asked(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
+/// A plan for `engine` with a key of `key_bytes` bytes.
+fn planned_on(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
     planned(&format!("1,a,3,7,5,get,0\n2,b,{key_bytes},7,5,get,0\n"), |settings| {
         settings.engine = engine.to_owned();
         settings.file.form.input_format = Some("twitter".to_owned());
@@ -98,8 +98,8 @@ fn asked(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
 
 #[test]
 fn a_key_that_is_too_long_for_memcached_is_refused() {
-    assert!(asked("memcached", 250).is_ok());
-    let refused = asked("memcached", 251).unwrap_err();
+    assert!(planned_on("memcached", 250).is_ok());
+    let refused = planned_on("memcached", 251).unwrap_err();
     assert!(refused.is_wrong_request());
     let wanted = "its longest key has 251 bytes, and memcached takes 250 at most: choose another engine";
     assert!(refused.to_string().ends_with(wanted), "{refused}");
@@ -107,17 +107,17 @@ fn a_key_that_is_too_long_for_memcached_is_refused() {
 
 #[test]
 fn a_key_that_is_too_long_for_lmdb_is_refused() {
-    assert!(asked("lmdb", 511).is_ok());
-    assert!(asked("lmdb", 512).unwrap_err().to_string().contains("takes 511 at most"));
+    assert!(planned_on("lmdb", 511).is_ok());
+    assert!(planned_on("lmdb", 512).unwrap_err().to_string().contains("takes 511 at most"));
 }
 
 #[test]
 fn an_engine_without_a_limit_takes_any_key() {
-    assert!(asked("map", 60_000).is_ok());
+    assert!(planned_on("map", 60_000).is_ok());
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn other_files_than_traces_are_refused() {
     refused("", |_| {}, "it is empty");
     refused("read,a,1,\n", |settings| settings.file.form.input_format = Some("lcs".to_owned()), "lcs");
     let missing = ReplaySettings { engine: "null".to_owned(), ..ReplaySettings::default() };
@@ -126,17 +126,17 @@ fn what_is_no_trace_is_refused() {
 
 #[test]
 fn a_delimiter_of_no_columns_is_refused() {
-    let parted = |columns: Option<&'static str>| {
+    let separated = |columns: Option<&'static str>| {
         move |settings: &mut ReplaySettings| {
             (settings.file.form.delimiter, settings.file.form.columns) = (Some(','), columns.map(str::to_owned));
         }
     };
-    refused("read,a,1,\n", parted(None), "say what they mean with `columns`");
-    assert!(planned("read,a,1,\n", parted(Some("op=0,key=1,time_ms=2"))).is_ok());
+    refused("read,a,1,\n", separated(None), "say what they mean with `columns`");
+    assert!(planned("read,a,1,\n", separated(Some("op=0,key=1,time_ms=2"))).is_ok());
     let settings = ReplaySettings { engine: "null".to_owned(), ..ReplaySettings::default() };
-    let mut parted_alone = settings;
-    parted(None)(&mut parted_alone);
-    assert!(parted_alone.validate().unwrap_err().to_string().contains("`columns`"));
+    let mut separated_alone = settings;
+    separated(None)(&mut separated_alone);
+    assert!(separated_alone.validate().unwrap_err().to_string().contains("`columns`"));
 }
 
 #[test]
@@ -145,5 +145,5 @@ fn several_processes_need_one_server() {
         settings.engine = "map".to_owned();
         settings.share = Some(Share { part: 0, of: 2 });
     };
-    refused("read,a,1,\n", several, "several processes can only ask one server");
+    refused("read,a,1,\n", several, "several processes need one server");
 }

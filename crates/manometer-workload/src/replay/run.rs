@@ -38,11 +38,11 @@ use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, Workl
 /// How often the threads' end is polled.
 const POLL_NS: u64 = 10_000_000;
 
-/// Runs the replay `settings` at `place` until the trace's end, or until `driver` has it end: reads the trace once, loads
-/// what it needs, and sends its requests. The last event says how its schedule was kept.
+/// Runs the replay `settings` at `place` until the end of the trace, or until `driver` stops it: reads the trace once,
+/// loads the keys that it requires, and sends its requests. The last event is the outcome.
 ///
 /// # Errors
-/// The settings, the trace, the folder or the engine are not as they should be.
+/// The settings, the trace, the folder or the engine are invalid, or the engine failed.
 pub fn run<C: Clock>(
     place: &WorkloadContext,
     settings: &ReplaySettings,
@@ -73,7 +73,7 @@ pub fn run<C: Clock>(
     Ok(storage.into_data(engine))
 }
 
-/// Loads what the trace needs, lets the engine come to rest, and writes down that it is there.
+/// Loads the keys that the trace requires, settles the engine, and marks the database as loaded.
 fn fill(
     plan: &ReplayPlan,
     seed: u64,
@@ -89,7 +89,7 @@ fn fill(
     Ok(())
 }
 
-/// Sends the whole trace, as far as `driver` lets it.
+/// Sends the trace, until its end or until `driver` stops it.
 fn replay<C: Clock>(
     plan: &ReplayPlan,
     seed: u64,
@@ -128,14 +128,14 @@ fn replay<C: Clock>(
             .drive(PreparedWorkload { facts, state: Some(engine.state_sampler()), script: Vec::new() }, &mut workload);
         let outcome = (workload.began_ns, !workload.is_at_end());
         gate.stop();
-        // Before they have ended: one whose lane is empty waits for the reader, and the reader for room in another's.
+        // Before they have ended: a thread with an empty lane waits for the reader, and the reader for room in another lane.
         receivers.iter().for_each(LaneReceiver::close);
-        // A writer that the engine holds back, on a full disk say, is let go by the look alone.
+        // The check releases a writer that the engine stalls, for example on a full disk.
         while clients.iter().any(|client| !client.is_finished()) {
             clock.sleep(POLL_NS);
             let _ = engine.check_background();
         }
-        // Every one of them: one that panicked and is not joined would have the scope panic too.
+        // All of them: an unjoined thread that panicked would make the scope panic.
         let ended: Vec<_> =
             clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
         let fed = reader_thread.join().unwrap_or(Err(ReplayError::Panicked));
@@ -151,7 +151,7 @@ fn replay<C: Clock>(
     Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &counters, whole) })
 }
 
-/// Finds, on a thread that is as urgent as those that will wait, how early they have to be woken.
+/// Measures how early threads have to wake, on a thread with the scheduling of those that will wait.
 fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<SchedulingClass>), ReplayError> {
     let trial = || {
         wake_precisely();
@@ -161,7 +161,7 @@ fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<SchedulingClass>), Repl
     std::thread::scope(|scope| scope.spawn(trial).join().map_err(|_| ReplayError::Panicked))
 }
 
-/// How many threads may spin at a time: all processors but one, for the reader and the rest of the world.
+/// How many threads may spin at a time: one less than there are processors, which leaves one for the reader.
 fn spinners() -> u32 {
     let processors = available_parallelism().map_or(1, NonZero::get);
     u32::try_from(processors.saturating_sub(1)).unwrap_or(u32::MAX).max(1)
@@ -192,7 +192,7 @@ fn own_lane<'o>(
     matches!(plan.lane_assignment(), LaneAssignment::PerOwner(_)).then(|| &receivers[thread as usize])
 }
 
-/// A thread is at work until this is dropped, however it ends; then the reader waits for no room in its own lane.
+/// Marks the end of a thread, a panic included, and closes its own lane, so that the reader does not wait for it.
 struct ThreadGuard<'a> {
     at_work: &'a AtomicU32,
     own: Option<&'a LaneReceiver<ReplayRequest>>,
@@ -205,7 +205,7 @@ impl Drop for ThreadGuard<'_> {
     }
 }
 
-/// How the threads' shares of the schedule were kept, together; nothing where there is no schedule.
+/// The dispatch errors of all threads together; nothing where there is no schedule.
 fn merge_dispatch(dispatch: Vec<Option<Dispatch>>) -> Option<Dispatch> {
     dispatch.into_iter().flatten().reduce(|mut all, one| {
         all.add(&one);
@@ -213,7 +213,7 @@ fn merge_dispatch(dispatch: Vec<Option<Dispatch>>) -> Option<Dispatch> {
     })
 }
 
-/// What the threads counted, together.
+/// The counts of all threads together.
 fn replayed(plan: &ReplayPlan, counters: &[ReplayCounters], dispatch: Option<Dispatch>) -> ReplayOutcome {
     let totals = counters.iter().map(ReplayCounters::totals);
     let [sent, errors, order_violations] =
@@ -286,7 +286,7 @@ fn facts<C>(
     if let serde_json::Value::Object(describe) = describe {
         facts.extend(describe.into_iter().filter(|(_, fact)| !fact.is_null()));
     }
-    // What the engine itself says of this run, of its durability above all, is nearer than what is said of it.
+    // The engine's own facts about this run override the general ones, above all its durability.
     facts.extend(engine.facts());
     facts
 }

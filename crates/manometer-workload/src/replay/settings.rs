@@ -21,25 +21,25 @@ pub struct ReplaySettings {
     /// The trace.
     #[serde(flatten)]
     pub file: TraceFile,
-    /// When a request may be sent, as far as others matter.
+    /// Which requests wait for the answers to which.
     pub model: Model,
-    /// When a request is sent, as far as the clock matters.
+    /// When requests are sent.
     pub time: Timing,
     /// How much faster than recorded, with `time = "scaled"`: 2 halves the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
-    /// Threads that send requests, and so how many may be under way at a time; 1 where the model has it so or the
-    /// engine answers at once, else 16.
+    /// Threads that send requests: the most requests in flight. Default: 1 where the model requires it or the engine
+    /// answers at once, else 16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Puts the keys that the trace finds there into the database first, with the sizes that it tells.
+    /// Loads the keys that the trace requires before its first request, with the recorded sizes.
     pub load: bool,
-    /// What follows a read that found nothing.
+    /// What follows a read that finds nothing.
     pub on_miss: OnMiss,
-    /// Bytes of each value; as the trace says unless said.
+    /// Bytes of each value; default: as recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_size: Option<u32>,
-    /// Which part of the trace, where several processes replay it together.
+    /// The share of the trace, where several processes replay it together.
     #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
@@ -69,7 +69,7 @@ impl Default for ReplaySettings {
 pub struct TraceFile {
     /// Its path; plain or compressed by gzip, zstd, lz4 or xz.
     pub trace: PathBuf,
-    /// How it is read, as far as its content does not say it.
+    /// How it is read, where its content does not show it.
     #[serde(flatten)]
     pub form: TraceForm,
 }
@@ -78,13 +78,13 @@ impl TraceFile {
     /// How it is read.
     ///
     /// # Errors
-    /// One of the settings means nothing; the text says what would be right.
+    /// A setting is invalid; the text says what would be right.
     pub fn options(&self) -> Result<ReadOptions, TraceError> {
         self.form.options(false)
     }
 }
 
-/// The files that the settings name, as far as they are read as a whole: options, and a trace of up to 16 MiB.
+/// The files that the settings name and that are read as a whole: options, and a trace of up to 16 MiB.
 pub fn files_named(settings: &ReplaySettings) -> Vec<PathBuf> {
     let options = match &settings.options {
         Some(EngineOptions::File(file)) => Some(file.clone()),
@@ -99,14 +99,14 @@ pub fn files_named(settings: &ReplaySettings) -> Vec<PathBuf> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// None for any other.
+    /// No request waits for another.
     #[default]
     Open,
-    /// Each for the answers to all before it: one thread.
+    /// Each request waits for the answers to all requests before it: one thread.
     ClosedConservative,
-    /// Each for the answers to those of the same client before it.
+    /// Each request waits for the answers to the requests of its client before it.
     ClosedPerClient,
-    /// Each for the answer that its thread waits for: several threads, at full speed; order may break.
+    /// Each request waits for the last answer of its thread: several threads, at full speed; order may break.
     ClosedUnordered,
 }
 
@@ -134,7 +134,7 @@ impl Model {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timing {
-    /// Not at all: as fast as answers come.
+    /// As fast as answers come.
     Full,
     /// As recorded.
     #[default]
@@ -154,7 +154,7 @@ impl Timing {
     }
 }
 
-/// What follows a read that found nothing.
+/// What follows a read that finds nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMiss {

@@ -159,7 +159,7 @@ fn a_disk_that_fills_ends_the_run_and_says_so() {
     // Each append is longer than what is there is large.
     let said = "files = 100\nmean_file_size = \"64KiB\"\nmean_append_size = \"1MiB\"";
     scene.write("e.toml", &primary("varmail", said).replace("600ms", "60s"));
-    scene.run("run e.toml --out rec").status(1).err_has(&["the file system is full", "have fewer files"]);
+    scene.run("run e.toml --out rec").status(1).err_has(&["the file system is full", "use fewer files"]);
     assert!(scene.read("rec/events.jsonl").contains("the file system is full"));
     fs::remove_dir_all(scene.path("data/primary")).unwrap();
     let large = "files = 1000\nmean_file_size = \"1MiB\"";

@@ -77,9 +77,9 @@ fn what_cannot_be_replayed_is_refused_with_a_sentence() {
         ("replay trace.txt --engine null --factor 2", "only `scaled` time has a factor"),
         ("replay trace.txt --engine null --model closed-unordered", "write `full`"),
         ("replay trace.txt --engine null --model closed-conservative --threads 2", "only one thread"),
-        ("replay trace.txt --engine null --model closed-per-client", "it tells no clients"),
+        ("replay trace.txt --engine null --model closed-per-client", "it records no clients"),
         ("replay trace.txt --engine null --processes 0", "from 1 to 64"),
-        ("replay trace.txt --engine map --processes 2", "several processes can only ask one server"),
+        ("replay trace.txt --engine map --processes 2", "several processes need one server"),
         ("replay untimed.txt --engine null", "it has no times"),
         ("replay unsized.txt --engine null", "--value-size"),
         ("replay back.txt --engine null", "at request 2 its time goes back by 8.999 s"),
@@ -500,11 +500,11 @@ fn an_unfit_trace_is_refused_when_an_experiment_is_checked() {
     let twitter = format!("{}\ninput_format = \"twitter\"", replay("long.csv", "memcached"));
     let cases = [
         (replay("untimed.txt", "null"), "it has no times, which `time = original` needs"),
-        (replay("unsized.txt", "null"), "1 of its writes tell no size"),
+        (replay("unsized.txt", "null"), "1 of its writes have no size"),
         (replay("back.txt", "null"), "its time goes back by 8.999 s"),
         (replay("empty.csv", "null"), "empty.csv"),
         (twitter, "its longest key has 300 bytes, and memcached takes 250 at most"),
-        (replay("trace.txt", "null") + "\nmodel = \"closed-per-client\"", "it tells no clients"),
+        (replay("trace.txt", "null") + "\nmodel = \"closed-per-client\"", "it records no clients"),
     ];
     for (workload, wanted) in &cases {
         for is_primary in [true, false] {

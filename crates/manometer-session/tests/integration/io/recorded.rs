@@ -148,5 +148,5 @@ fn a_trace_is_replayed_on_a_file() {
     else {
         panic!("{messages:?}")
     };
-    assert!(facts["notes"][0].as_str().unwrap().contains("go on from its begin"), "{facts:?}");
+    assert!(facts["notes"][0].as_str().unwrap().contains("wrap around to its start"), "{facts:?}");
 }

@@ -183,14 +183,14 @@ fn mismatch(time: Timing, survey: &Survey) -> Option<String> {
         .sum();
     if of_keys > 0 {
         return Some(format!(
-            "{of_keys} of its requests are for keys and not for places of a device: replay it with `kind = \"replay\"`"
+            "{of_keys} of its requests are for keys and not for a device: replay it with `kind = \"replay\"`"
         ));
     }
     if survey.unplaced > 0 {
-        return Some(format!("{} of its requests do not tell where on the device they go", survey.unplaced));
+        return Some(format!("{} of its requests record no place on the device", survey.unplaced));
     }
     if survey.all_requests > 0 && survey.operations[Operation::Discard as usize] == survey.all_requests {
-        return Some("all its requests discard, which is left out on files".to_owned());
+        return Some("all its requests are discards, which files do not support".to_owned());
     }
     mismatch_of_times(time, survey)
 }
@@ -221,11 +221,11 @@ fn notes(time: Timing, place: BlockMapping, survey: &Survey) -> Vec<String> {
     let mut notes = time_notes(time, survey);
     let discards = survey.operations[Operation::Discard as usize];
     if discards > 0 {
-        notes.push(format!("{discards} requests discard and are left out"));
+        notes.push(format!("{discards} discards are left out"));
     }
     if survey.reach_bytes > place.bytes_each {
         notes.push(format!(
-            "the trace reaches over {} of its device and a file has {}: places beyond its end go on from its begin",
+            "the trace covers {} of its device and a file has {}: places beyond its end wrap around to its start",
             ByteSize(survey.reach_bytes),
             ByteSize(place.bytes_each)
         ));

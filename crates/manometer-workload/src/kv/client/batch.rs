@@ -1,4 +1,4 @@
-//! Requests that are sent together, before the first answer.
+//! Pipelined requests: sent together, before the first answer.
 
 use manometer_measure::Clock;
 use manometer_target::engine::PipelinedRequest;
@@ -54,8 +54,8 @@ impl RequestBatch {
 }
 
 impl<C: Clock> Client<'_, C> {
-    /// Sends as many requests together as the pipeline is deep. Each one's latency is that of them all: it
-    /// was sent with the first and its answer is at hand with the last.
+    /// Sends as many requests together as the pipeline is deep. Each has the latency of the batch: it was sent with the first
+    /// request, and its answer is available with the last.
     pub(super) fn send_pipelined(&mut self) -> Result<(), KvError> {
         let plan = self.context.plan;
         self.fill_batch(u64::from(plan.pipeline).min(self.left));
@@ -70,7 +70,7 @@ impl<C: Clock> Client<'_, C> {
                 return;
             }
             if found.is_none() {
-                self.counters.miss(Operation::Read);
+                self.counters.count_missing(Operation::Read);
             }
             match verify(plan, request.record, batch.key(place), found) {
                 Ok(found) => bytes[place] = end - key + found.len(),

@@ -1,4 +1,4 @@
-//! One thread's requests, one after the other.
+//! A client thread: it sends requests and counts them.
 
 mod batch;
 mod request_buffer;
@@ -26,7 +26,7 @@ use self::request_buffer::RequestBuffer;
 use super::request::{Operation, Request};
 use super::values::ValueGenerator;
 
-/// What the threads of a workload share.
+/// The context that the threads of a workload share.
 pub(super) struct ClientContext<'a, C> {
     /// The plan in force; a thread's own copy may be that of before the last change.
     pub(super) plan: &'a KvPlan,
@@ -46,7 +46,7 @@ impl<C> Clone for ClientContext<'_, C> {
 
 impl<C> Copy for ClientContext<'_, C> {}
 
-/// A thread that asks.
+/// A client thread.
 pub(super) struct Client<'a, C> {
     context: ClientContext<'a, C>,
     thread: u32,
@@ -57,17 +57,17 @@ pub(super) struct Client<'a, C> {
     random: Random,
     values: ValueGenerator,
     buffer: RequestBuffer,
-    /// The key of a request that is sent together with others.
+    /// The key of a pipelined request.
     key: KeyBuffer,
     batch: RequestBatch,
     record: Vec<u8>,
     multi_keys: Vec<KeyBuffer>,
-    /// Where a walk through all records has come to; nowhere before it begins and after its end.
+    /// The last key of an iteration over all records; nothing before its start and after its end.
     iterator_position: Option<Vec<u8>>,
     turn: u32,
-    /// Whether requests are sent together; those in the background never are.
+    /// Whether requests are pipelined; background requests never are.
     is_pipelined: bool,
-    /// The turn whose settings are in force here.
+    /// The opening of the gate whose settings are in force here.
     applied: u32,
     /// Requests still to send.
     left: u64,
@@ -84,7 +84,7 @@ impl<'a, C: Clock> Client<'a, C> {
         let plan = context.plan;
         let mut random = stream(context.seed, thread + 1);
         if plan.background_of(thread).is_none() {
-            counters.expect(&plan.spec.operations());
+            counters.allocate(&plan.spec.operations());
         }
         Self {
             context: *context,
@@ -111,7 +111,7 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
-    /// Asks until the gate says it is time to go home, or until everything that was to be asked has been.
+    /// Sends requests until the gate is stopped or all requests were sent.
     pub(super) fn run(&mut self) -> Result<(), KvError> {
         while self.left > 0 && self.context.gate.pass(&mut self.turn) {
             if self.turn != self.applied {
@@ -128,7 +128,7 @@ impl<'a, C: Clock> Client<'a, C> {
         Ok(())
     }
 
-    /// Takes over the settings in force. What did not change goes on where it was.
+    /// Takes over the settings in force. Parts that did not change keep their state.
     #[cold]
     fn apply_latest_plan(&mut self) {
         self.applied = self.turn;
@@ -139,7 +139,7 @@ impl<'a, C: Clock> Client<'a, C> {
         self.context.plan = new;
         self.buffer.clear();
         if new.background_of(self.thread).is_none() {
-            self.counters.expect(&new.spec.operations());
+            self.counters.allocate(&new.spec.operations());
         }
         match new.background_of(self.thread) {
             Some(background) if old.background_of(self.thread) != Some(background) => {
@@ -148,7 +148,7 @@ impl<'a, C: Clock> Client<'a, C> {
             None if old.pace != new.pace => self.pace = Pace::new(&new.pace, self.context.arrivals),
             _ => {}
         }
-        // An asker that goes through the records in order would begin again.
+        // A new sequential generator would start again.
         if (&old.spec.mix, old.spec.distribution) != (&new.spec.mix, new.spec.distribution) {
             self.generator = generator(new, self.context.seed, self.thread, self.context.population);
         }
@@ -157,8 +157,8 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
-    /// Requests that were chosen in a row, until all are answered or the gate closes. Nothing happens between two of
-    /// them, so that one reading of the clock ends the one and begins the other.
+    /// Sends the requests that were chosen ahead, until all are answered or the gate closes. One reading of the clock ends
+    /// one request and starts the next.
     #[inline]
     fn send_buffered(&mut self) -> Result<(), KvError> {
         let ClientContext { clock, gate, .. } = self.context;
@@ -204,7 +204,7 @@ impl<'a, C: Clock> Client<'a, C> {
         Ok(())
     }
 
-    /// Sends `request` and takes the answer; tells the bytes of keys and values that moved.
+    /// Sends `request` and takes the answer; returns the bytes of keys and values that moved.
     #[inline]
     fn execute(&mut self, request: Request) -> Result<usize, KvError> {
         let record = request.record;
@@ -223,7 +223,7 @@ impl<'a, C: Clock> Client<'a, C> {
                 }
                 Ok(bytes)
             }
-            // Of a replay alone, which sends its requests itself.
+            // Only a replay has these, and it sends its own requests.
             Operation::Put | Operation::Fill => self.write(request),
             Operation::Merge | Operation::BackgroundMerge => {
                 let key = self.buffer.key();
@@ -246,7 +246,7 @@ impl<'a, C: Clock> Client<'a, C> {
         let key = self.buffer.key();
         let found = self.session.get(key)?;
         if found.is_none() {
-            self.counters.miss(request.operation);
+            self.counters.count_missing(request.operation);
         }
         Ok(key.len() + verify(self.context.plan, request.record, key, found)?.len())
     }
@@ -297,7 +297,7 @@ impl<'a, C: Clock> Client<'a, C> {
         let plan = self.context.plan;
         self.session.get_many(&keys, &mut |place, found| {
             if found.is_none() {
-                self.counters.miss(Operation::MultiRead);
+                self.counters.count_missing(Operation::MultiRead);
             }
             match verify(plan, u64::MAX, keys[place], found) {
                 Ok(found) => bytes += keys[place].len() + found.len(),
@@ -307,7 +307,7 @@ impl<'a, C: Clock> Client<'a, C> {
         fault.map_or(Ok(bytes), Err)
     }
 
-    /// Takes up to `length` records from the key on.
+    /// Reads up to `length` records from the key on.
     fn scan(&mut self, request: Request) -> Result<usize, KvError> {
         let plan = self.context.plan;
         let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
@@ -333,12 +333,12 @@ impl<'a, C: Clock> Client<'a, C> {
             return Err(lost_record(plan, request.record, key));
         }
         if !sought_is_there {
-            self.counters.miss(request.operation);
+            self.counters.count_missing(request.operation);
         }
         fault.map_or(Ok(bytes), Err)
     }
 
-    /// Walks on through all records until the gate closes or the end is reached, counting each.
+    /// Iterates over all records until the gate closes or the end is reached, and counts each.
     fn iterate(&mut self, request: Request) -> Result<(), KvError> {
         let ClientContext { plan, clock, gate, .. } = self.context;
         let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
@@ -349,7 +349,7 @@ impl<'a, C: Clock> Client<'a, C> {
         let (left, counters, turn) = (&mut self.left, self.counters, self.turn);
         let mut first = true;
         self.session.scan(start.as_deref(), direction, &mut |key, value| {
-            // Where it stopped was counted before; later keys are never compared, which would cost time.
+            // The record where it stopped is already counted. Later keys are not compared, which would take time.
             if std::mem::take(&mut first) && start.as_deref() == Some(key) {
                 return ControlFlow::Continue(());
             }
@@ -375,7 +375,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 }
 
-/// What was found, when it is what was written; nothing where that may be.
+/// The found value, if it is the written one; empty where a missing record is no error.
 #[inline]
 pub(super) fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&'v [u8]>) -> Result<&'v [u8], KvError> {
     let Some(found) = found else {
@@ -400,7 +400,7 @@ fn wrong_value(plan: &KvPlan, record: u64, key: &[u8], fault: value::ValueError)
     KvError::Wrong { engine: plan.engine.name, record, key: text(key), fault }
 }
 
-/// A key as text, with what cannot be printed escaped.
+/// A key as text, with unprintable bytes escaped.
 fn text(key: &[u8]) -> String {
     key.escape_ascii().to_string()
 }

@@ -1,4 +1,4 @@
-//! Requests that are chosen before it is their turn.
+//! Requests that are chosen ahead.
 //!
 //! Choosing a record and writing its key is a long chain of steps that each need the one before; done for several
 //! requests in a row, a processor works at several of these chains at a time, and nothing of it lies between two
@@ -7,10 +7,10 @@
 use crate::kv::keys::{KeyBuffer, KeyForm};
 use crate::kv::request::{Operation, Request};
 
-/// How many requests are chosen in a row.
+/// How many requests are chosen at once.
 const AHEAD: u64 = 16;
 
-/// Requests with their keys, and which of them is being asked.
+/// Requests with their keys, and the position of the current one.
 pub(super) struct RequestBuffer {
     slots: Vec<Slot>,
     at: usize,
@@ -29,20 +29,20 @@ impl RequestBuffer {
         Self { slots: (0..AHEAD).map(slot).collect(), at: 0, end: 0 }
     }
 
-    /// The key of the request that is being asked.
+    /// The key of the current request.
     #[inline]
     pub(super) fn key(&self) -> &[u8] {
         self.slots[self.at].key.bytes()
     }
 
-    /// Makes the key of `record` the one that is being asked for; what was chosen ahead is forgotten.
+    /// Makes the key of `record` the current one, and drops requests that were chosen ahead.
     #[inline]
     pub(super) fn set_record(&mut self, record: u64) {
         self.clear();
         self.slots[0].key.of_record(record);
     }
 
-    /// Where all that were chosen have been asked, chooses as many as there may be, `left` at most.
+    /// Chooses new requests, `left` at most, where all chosen ones were sent.
     #[inline]
     pub(super) fn refill(&mut self, left: u64, mut next: impl FnMut() -> Request) {
         if self.at < self.end {
@@ -55,19 +55,19 @@ impl RequestBuffer {
         }
     }
 
-    /// The request that is to be asked now; nothing when all have been.
+    /// The current request; nothing when all were sent.
     #[inline]
     pub(super) fn request(&self) -> Option<Request> {
         (self.at < self.end).then(|| self.slots[self.at].request)
     }
 
-    /// The request was answered: it is the next one's turn.
+    /// Goes on to the next request.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.at += 1;
     }
 
-    /// Forgets what was chosen and not asked.
+    /// Drops the chosen requests that were not sent.
     pub(super) fn clear(&mut self) {
         (self.at, self.end) = (0, 0);
     }

@@ -71,7 +71,7 @@ fn loaded(plan: &KvPlan) -> Map {
     map
 }
 
-/// Lets one client do `operations` operations on `map`; tells how often each of `kinds` was done.
+/// Has one client do `operations` operations on `map`; returns how often each of `kinds` was done.
 fn send_one<const N: usize>(
     plan: &KvPlan,
     map: &mut Map,
@@ -145,7 +145,7 @@ fn updates_of_one_field_leave_the_others_and_stay_valid() {
 }
 
 #[test]
-fn what_is_inserted_is_read_and_nothing_else_before() {
+fn inserted_records_are_read_and_no_others() {
     let part = [("insertstart", "5"), ("insertcount", "10")];
     for popularity in ["uniform", "zipfian", "ycsb-zipfian", "latest", "hotspot", "exponential", "sequential"] {
         for part in [&part[..], &[]] {
@@ -172,7 +172,7 @@ fn what_is_inserted_is_read_and_nothing_else_before() {
 }
 
 #[test]
-fn values_have_the_lengths_that_were_asked_for() {
+fn values_have_the_requested_lengths() {
     let plan = plan(&[("fieldlengthdistribution", "uniform"), ("minfieldlength", "3"), ("fieldlength", "9")]);
     let mut map = loaded(&plan);
     send_one(&plan, &mut map, 1000, []).unwrap();
@@ -252,7 +252,7 @@ fn a_record_lost_among_requests_sent_together_ends_the_run() {
     assert!(matches!(error, KvError::Lost { .. }), "{error}");
 }
 
-/// A session that sends everybody home when it has answered so many.
+/// A session that stops the gate after a number of answers.
 struct Last<'a> {
     map: &'a mut Map,
     gate: &'a Gate,

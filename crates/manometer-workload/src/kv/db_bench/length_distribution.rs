@@ -1,4 +1,4 @@
-//! How long db_bench's values are, where they are not all alike.
+//! The distributions of db_bench's value lengths.
 
 use rand_xoshiro::rand_core::Rng as _;
 
@@ -8,10 +8,10 @@ use crate::kv::distribution::Random;
 /// mixgraph writes no value shorter than this.
 const MIXGRAPH_BYTES_MIN: i64 = 10;
 
-/// How lengths are spread, in bytes.
+/// A distribution of lengths, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LengthDistribution {
-    /// Every length from `min` to `max` alike.
+    /// Uniform from `min` to `max`.
     Uniform {
         /// The shortest.
         min: usize,
@@ -71,7 +71,7 @@ impl LengthDistribution {
         }
     }
 
-    /// What it is called in a database's marker.
+    /// Its name in a database's marker.
     pub fn name(self) -> String {
         match self {
             Self::Uniform { min, max } => format!("uniform {min} to {max}"),

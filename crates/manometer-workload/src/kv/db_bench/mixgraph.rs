@@ -30,10 +30,10 @@ pub struct MixGraph {
     pub scan_max: u32,
 }
 
-/// Which keys mixgraph asks for.
+/// Which keys mixgraph requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MixGraphKeys {
-    /// All alike.
+    /// Uniform.
     Random,
     /// By a power law y = a·x^b, scattered over all records; half of the numbers are negative, as db_bench's are.
     PowerLaw(PowerLaw),
@@ -112,7 +112,7 @@ impl MixGraph {
     }
 }
 
-/// Where the types of requests begin among the draws, of their shares.
+/// The bounds of the request types among the draws, from their shares.
 pub(super) fn below(ratios: [f64; 3]) -> [u64; 3] {
     let sum: f64 = ratios.iter().sum();
     let mut end = 0;
@@ -132,7 +132,7 @@ pub struct KeyRanges {
 }
 
 impl KeyRanges {
-    /// `count` ranges of `records` records together; nothing when none of them would be asked for.
+    /// `count` ranges of `records` records together; nothing where no range gets a request.
     pub(super) fn new(records: u64, count: u64, [a, b, c, d]: [f64; 4]) -> Option<Self> {
         let mut unit = 0.0;
         let mut widths: Vec<u64> = (1..=count)
@@ -165,7 +165,7 @@ impl KeyRanges {
     }
 }
 
-/// How fast mixgraph asks: a·sin(b·t + c) + d requests a second.
+/// mixgraph's request rate: a·sin(b·t + c) + d requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SineRate {
     /// Amplitude in requests per second.

@@ -1,5 +1,5 @@
-//! db_bench's benchmarks as workloads of ours, so that they run on every engine: one line each in
-//! [`BENCHMARKS`]. What is asked is decided here; `docs/db_bench.md` tells where ours differ.
+//! db_bench's benchmarks as workloads for every engine: one line each in [`BENCHMARKS`]. `docs/db_bench.md` lists the
+//! differences from db_bench.
 
 mod length_distribution;
 mod mersenne;
@@ -21,22 +21,22 @@ pub use pareto::Pareto;
 pub(super) use resolve::resolve;
 pub(super) use throttle::Throttle;
 
-/// What a benchmark is, before any parameter.
+/// A benchmark, before any parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Benchmark {
     /// Its name, db_bench's own.
     pub name: &'static str,
-    /// What it asks.
+    /// Its requests.
     pub kind: Kind,
-    /// What it does beside that, in a thread of its own.
+    /// The operation of its background thread.
     pub background: Option<Operation>,
-    /// What it finds at its start.
+    /// The database at its start.
     pub initial_state: InitialState,
-    /// When it ends of itself.
+    /// When it ends by itself.
     pub end_condition: EndCondition,
 }
 
-/// What a database holds when the first request is sent.
+/// The content of a database at the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitialState {
     /// Nothing.
@@ -45,36 +45,36 @@ pub enum InitialState {
     Loaded,
 }
 
-/// When a benchmark ends of itself, unless it is told how long to run.
+/// When a benchmark ends by itself, without a limit of time or requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndCondition {
-    /// Once it has asked as often as there are records.
+    /// After as many requests as there are records.
     Round,
     /// Never.
     Never,
 }
 
-/// The ways of asking.
+/// Patterns of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Every record once, in the order of the keys, and then again.
+    /// Every record in the order of the keys, repeatedly.
     Sequence(Operation),
     /// Any record.
     Random(Operation),
-    /// Any record, drawn as db_bench's readers draw: perhaps skewed.
+    /// Any record, drawn by db_bench's readers: optionally skewed.
     Draw(Operation),
-    /// Any of a few records.
+    /// Any record of a small hot set.
     Hot,
-    /// Keys that are not there.
+    /// Keys that do not exist.
     Missing,
-    /// On and on through all records, or back.
+    /// An iteration over all records, in either direction.
     Walk {
         /// Towards lower keys.
         backward: bool,
     },
-    /// Some reads, then some writes, and so on.
+    /// Reads, then writes, repeatedly.
     Turns,
-    /// Merges and reads, as chance has it.
+    /// Merges and reads at random.
     Chance,
     /// mixgraph.
     Mix,
@@ -87,7 +87,7 @@ use Operation::{
     Update,
 };
 
-/// Every benchmark that there is.
+/// All benchmarks.
 pub const BENCHMARKS: &[Benchmark] = &[
     row("fillseq", Kind::Sequence(Insert), None, Empty, Round),
     row("fillrandom", Kind::Random(Insert), None, Empty, Round),
@@ -131,26 +131,26 @@ pub(super) fn find(name: &str) -> Option<&'static Benchmark> {
 pub struct DbBench {
     /// Which one.
     pub benchmark: &'static Benchmark,
-    /// What its threads ask.
+    /// The requests of its threads.
     pub mix: RequestPattern,
-    /// What one more thread asks meanwhile.
+    /// The requests of its background thread.
     pub background: Option<BackgroundRequests>,
-    /// The form of the keys that are asked for, where it is not that of the records.
+    /// The form of the keys in requests, where it differs from that of the records.
     pub request_keys: Option<KeyForm>,
-    /// After how many requests, of all threads together, it was told to end.
+    /// The limit of requests, of all threads together.
     pub requests: Option<u64>,
-    /// After how many it has done what it is for, where there is such a number.
+    /// The requests of one pass, if there are passes.
     pub round: Option<u64>,
-    /// How fast it wants to be asked, where it does; it is for the caller to heed it.
+    /// Its request rate, if it has one; the caller applies it.
     pub sine: Option<SineRate>,
-    /// Why its mix or its database's size does not stay what it is at the start.
+    /// Why its mix or the size of its database changes.
     pub unstable: Option<&'static str>,
 }
 
-/// What the threads of a benchmark ask.
+/// The requests of the threads of a benchmark.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestPattern {
-    /// Each thread every so-manieth record in the order of the keys, again and again.
+    /// Each of n threads every n-th record in the order of the keys, repeatedly.
     Sequence(Operation),
     /// One operation on records that are drawn.
     Random {
@@ -165,19 +165,19 @@ pub enum RequestPattern {
         /// Whether scans go towards lower keys.
         backward: bool,
     },
-    /// On and on through all records, or back.
+    /// An iteration over all records, in either direction.
     Walk {
         /// Towards lower keys.
         backward: bool,
     },
-    /// Reads and then writes, again and again.
+    /// Reads and then writes, repeatedly.
     Turns {
-        /// So many reads.
+        /// The number of reads.
         reads: u32,
-        /// And then so many writes.
+        /// The number of writes after them.
         writes: u32,
     },
-    /// Merges and reads, as chance has it.
+    /// Merges and reads at random.
     Chance {
         /// Merges among a hundred requests.
         merges_percent: u32,
@@ -191,7 +191,7 @@ pub enum RequestPattern {
 /// Which records are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RecordDistribution {
-    /// Every one below this alike.
+    /// Uniform below this number.
     Below(u64),
     /// One of `records` · exp(-r), r uniform from 0 to `range`, scattered over all of them.
     Exponential {
@@ -202,19 +202,19 @@ pub enum RecordDistribution {
     },
 }
 
-/// What the background thread of a benchmark asks.
+/// The requests of the background thread of a benchmark.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundRequests {
     /// The operation.
     pub operation: Operation,
     /// On any of the records below this.
     pub below: u64,
-    /// How often in a second at most.
+    /// The most requests per second.
     pub per_second: Option<f64>,
 }
 
 impl DbBench {
-    /// The operations that it may ask for.
+    /// The operations that it may send.
     pub fn operations(&self) -> Vec<Operation> {
         let mut operations = match &self.mix {
             RequestPattern::Sequence(operation) | RequestPattern::Random { operation, .. } => vec![*operation],
@@ -256,7 +256,7 @@ impl DbBench {
     }
 }
 
-/// The operations that are asked for at all.
+/// The operations with a count above 0.
 fn used<const N: usize>(often: [(Operation, u64); N]) -> Vec<Operation> {
     often.into_iter().filter(|(_, times)| *times > 0).map(|(operation, _)| operation).collect()
 }

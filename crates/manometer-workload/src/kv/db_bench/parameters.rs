@@ -1,4 +1,4 @@
-//! db_bench's parameters: which there are, which of them a benchmark follows, what was given.
+//! db_bench's parameters: the known, the used and the given ones.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use manometer_measure::suggest::similar;
 
 use crate::kv::error::KvError;
 
-/// Parameters that some benchmark follows.
+/// Parameters that some benchmark supports.
 const SUPPORTED: &[&str] = &[
     "batch_size",
     "benchmark_write_rate_limit",
@@ -61,7 +61,7 @@ const SUPPORTED: &[&str] = &[
     "same_value_percentage",
 ];
 
-/// Parameters that are another setting's matter here, and which.
+/// Parameters that other settings replace, and which.
 const SET_ELSEWHERE: &[(&str, &str)] = &[
     ("benchmark_read_rate_limit", "set the rate of the workload instead"),
     ("benchmarks", "that is the workload"),
@@ -74,11 +74,11 @@ const SET_ELSEWHERE: &[(&str, &str)] = &[
     ("write_buffer_size", "that is an option of the engine"),
 ];
 
-/// Parameters that are followed only at the value given here.
+/// Parameters that are supported only with this value.
 const FIXED_VALUES: &[(&str, &str)] =
     &[("mix_accesses", "-1"), ("multiread_batched", "true"), ("same_value_percentage", "0")];
 
-/// What was given, and what of it a benchmark asked for.
+/// The given parameters, and those that a benchmark used.
 #[derive(Debug)]
 pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, String>,
@@ -113,7 +113,7 @@ impl<'a> Parameters<'a> {
         self.given.get(name).map(String::as_str)
     }
 
-    /// The value of `name` as a number, if it was given and `good` says it is one of those.
+    /// The value of `name` as a number, if it was given; `good` checks it.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         name: &'static str,
@@ -157,7 +157,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// What was given although `benchmark` does not follow it, as notes for the person.
+    /// The given parameters that have no effect on `benchmark`, as notes for the user.
     pub(super) fn ignored(&self, benchmark: &str) -> Vec<String> {
         let used = self.used.borrow();
         let idle = self
@@ -168,7 +168,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// The error of a parameter whose value makes no sense.
+/// The error of a parameter with an invalid value.
 pub(super) fn bad_parameter(name: &str, value: &str, wanted: &str) -> KvError {
     KvError::BadProperty {
         place: "properties".to_owned(),

@@ -1,4 +1,4 @@
-//! From settings and parameters to what a benchmark asks.
+//! From settings and parameters to a benchmark.
 
 use manometer_target::engine::{self, Storage};
 
@@ -26,7 +26,7 @@ const VALUE_BYTES: usize = 100;
 const READHOT_FRACTION: f64 = 0.01;
 /// Ranges of keys are kept in memory.
 const KEY_RANGES_MAX: u64 = 10_000_000;
-/// Values of mixgraph are no longer than this, whatever it is told.
+/// The longest value of mixgraph, whatever its parameters.
 const MIXGRAPH_VALUE_BYTES_MAX: usize = 1 << 20;
 
 /// Resolves `settings` of the workload `benchmark`, and the parameters that they name.
@@ -76,7 +76,7 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
     match settings {
         KvSettings { field_count: Some(count), .. } => bad("field_count", count.to_string(), SIZED),
         KvSettings { properties_files, .. } if !properties_files.is_empty() => {
-            const YCSBS: &str = "files of properties are YCSB's; write db_bench's parameters as properties";
+            const YCSBS: &str = "properties files are for YCSB; set db_bench's parameters with `properties`";
             bad("properties_files", properties_files.join(", "), YCSBS)
         }
         KvSettings { field_length: Some(length), .. } => bad("field_length", length.to_string(), SIZED),
@@ -98,7 +98,7 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
     }
 }
 
-/// Whether the records that are asked for are there. An engine that keeps nothing may find anything.
+/// Whether requested records exist. An engine that keeps nothing may find any.
 fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Presence, KvError> {
     let keeps_nothing = engine::find(&settings.engine)?.storage == Storage::Nothing;
     Ok(match &bench.mix {
@@ -116,7 +116,7 @@ fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Presenc
     })
 }
 
-/// What the parameters of one benchmark are read from.
+/// Resolves the parameters of one benchmark.
 struct BenchmarkResolver<'a> {
     benchmark: &'static Benchmark,
     settings: &'a KvSettings,
@@ -142,7 +142,7 @@ impl BenchmarkResolver<'_> {
         let compressible_to = self.parameters.share("compression_ratio", 0.5)?;
         let spread = if self.benchmark.kind == Kind::Mix { Some(self.mixgraph_spread()?) } else { self.spread()? };
         if let (Some(_), Some(bytes)) = (spread, said) {
-            let wanted = "the lengths of values follow a distribution here, which has parameters of its own";
+            let wanted = "value lengths follow a distribution here: set its parameters instead";
             return Err(KvError::BadSetting { name: "value_size", got: bytes.to_string(), wanted });
         }
         let lengths = spread.map_or(ValueLengths::Constant(said.unwrap_or(VALUE_BYTES)), ValueLengths::DbBench);
@@ -236,7 +236,7 @@ impl BenchmarkResolver<'_> {
         RequestPattern::Random { operation, numbers, length: 1, stride: 0, backward: false }
     }
 
-    /// The record that is sought, and the `seek_nexts` after it.
+    /// Scans of the record sought and the `seek_nexts` after it.
     fn seeks(&self) -> Result<RequestPattern, KvError> {
         let nexts = self.parameters.number("seek_nexts", "write a number from 0", |nexts| *nexts < u32::MAX)?;
         Ok(RequestPattern::Random {
@@ -279,7 +279,7 @@ impl BenchmarkResolver<'_> {
         Ok(said.and_then(|keys| u64::try_from(keys).ok()).unwrap_or(self.records))
     }
 
-    /// How many requests of all threads together; -1 is db_bench's way of not saying.
+    /// How many requests of all threads together; -1 is db_bench's default.
     fn requests(&self) -> Result<Option<u64>, KvError> {
         let writes = matches!(self.benchmark.kind, Kind::Sequence(Operation::Insert) | Kind::Random(_))
             && self.benchmark.kind != Kind::Random(Operation::Scan);
@@ -381,7 +381,7 @@ impl BenchmarkResolver<'_> {
         self.parameters.count("sine_mix_rate_interval_milliseconds", 1)?;
         let noise = self.parameters.share("sine_mix_rate_noise", 0.0)?;
         if noise > 0.0 {
-            let wanted = "write 0, and have chance move the requests themselves: arrivals = poisson";
+            let wanted = "write 0; use arrivals = poisson for random arrivals";
             return Err(bad_parameter("sine_mix_rate_noise", &noise.to_string(), wanted));
         }
         let sine = SineRate {
@@ -402,7 +402,7 @@ impl BenchmarkResolver<'_> {
     }
 }
 
-/// Why the mix or the database's size does not stay what it is at the start.
+/// Why the mix or the size of the database changes.
 fn unstable(
     benchmark: &Benchmark,
     mix: &RequestPattern,

@@ -1,16 +1,16 @@
 //! The pace of the background writer: `benchmark_write_rate_limit`.
 //!
-//! db_bench fills up its limit ten times a second and lets pass at once what it then allows: the writer wakes as often,
-//! not for every request, and the reader beside it is disturbed as often.
+//! db_bench refills its limit ten times a second and lets the allowed requests pass at once: the writer wakes that often,
+//! not for every request, and disturbs the readers that often.
 
 use manometer_measure::Clock;
 
-/// The longest time between two looks at the gate.
+/// The longest time between two polls of the gate.
 const GATE_POLL_NS: u64 = 10_000_000;
 /// IntegerDistribution two fillings: RocksDB's own default.
 const PERIOD_NS: u64 = 100_000_000;
 
-/// Lets so many requests pass per period.
+/// Lets a number of requests pass per period.
 #[derive(Debug, Clone)]
 pub(in crate::kv) struct Throttle {
     per_period: f64,
@@ -24,7 +24,7 @@ impl Throttle {
         Self { per_period: per_second * PERIOD_NS as f64 / 1e9, allowed: 0.0, refill_ns: 0 }
     }
 
-    /// Waits until the next request is allowed; false when it is time for a look at the gate first.
+    /// Waits until the next request is allowed; false when the caller must poll the gate first.
     pub(in crate::kv) fn wait(&mut self, clock: &impl Clock) -> bool {
         if self.allowed < 1.0 {
             let now_ns = clock.now_ns();
@@ -32,7 +32,7 @@ impl Throttle {
                 clock.sleep_until(self.refill_ns.min(now_ns + GATE_POLL_NS));
                 return false;
             }
-            // What was not used is less than one request: nobody who fell behind catches up.
+            // The unused rest is less than one request: a writer that fell behind does not catch up.
             self.allowed += self.per_period;
             self.refill_ns = now_ns + PERIOD_NS;
         }

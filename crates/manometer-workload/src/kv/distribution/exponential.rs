@@ -1,4 +1,4 @@
-//! Exponential over age: the record inserted last most often, each older one by the same factor less.
+//! Exponential over age: the newest record most often, each older one less by the same factor.
 //!
 //! As in YCSB, the age is an exponential number rounded down, and an age at which there is no record is
 //! drawn again.
@@ -25,7 +25,7 @@ impl Exponential {
         Self { mean: 1.0 / rate }
     }
 
-    /// The next record of the `there` that are there by now, the last the newest.
+    /// The next record of `there` existing ones, of which the last is the newest.
     #[inline]
     pub fn draw(&self, there: u64, random: &mut Random) -> u64 {
         // Inversion of the exponential cut off at the oldest record: drawing again what is older, as YCSB does,

@@ -1,4 +1,4 @@
-//! A hot set that gets its own share of the requests; all alike within it, and all alike outside.
+//! A hot set that gets its own share of the requests; uniform within it and outside.
 //!
 //! As in YCSB, the hot set is the records of the lowest numbers.
 

@@ -1,28 +1,28 @@
-//! Whole numbers between two bounds, for lengths: all alike, or small ones most often.
+//! Integers between two bounds, for lengths: uniform, or by Zipf.
 
 use super::{EXPONENT, Random, Uniform, Zipf, harmonic};
 
-/// A drawer of numbers between two bounds, both included.
+/// A distribution of integers between two bounds, both included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum IntegerDistribution {
-    /// All alike.
+    /// Uniform.
     Uniform {
         /// The least.
         min: u64,
-        /// The drawer of what is above it.
+        /// The distribution of the difference from it.
         above: Uniform,
     },
     /// Exact Zipf, the least most often.
     Zipfian {
         /// The least.
         min: u64,
-        /// The drawer of what is above it.
+        /// The distribution of the difference from it.
         above: Zipf,
     },
 }
 
 impl IntegerDistribution {
-    /// From `min` to `max`, all alike.
+    /// Uniform from `min` to `max`.
     pub fn uniform(min: u64, max: u64) -> Self {
         Self::Uniform { min, above: Uniform::new(max - min + 1) }
     }
@@ -69,7 +69,7 @@ mod tests {
     use crate::kv::distribution::stream;
 
     #[test]
-    fn numbers_lie_between_their_bounds_and_average_as_told() {
+    fn numbers_lie_between_their_bounds_and_have_their_mean() {
         for between in [
             IntegerDistribution::uniform(3, 100),
             IntegerDistribution::zipfian(3, 100),

@@ -1,8 +1,8 @@
-//! The records inserted last most often: exact Zipf over their age, however many there come to be.
+//! The newest records most often: exact Zipf over their age, on a growing number of records.
 
 use super::{Random, Zipf};
 
-/// The records inserted last most often.
+/// The newest records most often.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest {
     age: Zipf,
@@ -15,7 +15,7 @@ impl Latest {
         Self { age: Zipf::new(records, exponent), exponent }
     }
 
-    /// The next record of the `there` that are there by now.
+    /// The next record of `there` existing ones.
     #[inline]
     pub fn draw(&mut self, there: u64, random: &mut Random) -> u64 {
         if there != self.age.count() {

@@ -1,6 +1,6 @@
-//! Which record is asked for next: one distribution a file.
+//! Distributions of requests over records, one per file.
 //!
-//! None keeps anything for each record: what a drawer takes in memory does not depend on their number.
+//! None keeps state per record: its memory does not depend on the number of records.
 
 mod exponential;
 mod harmonic;
@@ -38,12 +38,12 @@ pub type Random = Xoshiro256PlusPlus;
 /// YCSB's exponent.
 pub const EXPONENT: f64 = 0.99;
 
-/// What the records are drawn from.
+/// The records to draw from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeySpace {
-    /// Records that are there at the start.
+    /// Records that exist at the start.
     pub records: u64,
-    /// Records that are expected at the end; the others are there by then.
+    /// Records that are expected at the end.
     pub expected: u64,
     /// The thread that draws.
     pub thread: u32,
@@ -51,10 +51,10 @@ pub struct KeySpace {
     pub threads: u32,
 }
 
-/// A drawer of records, each as its place among those that are there: the first 0, the newest last.
+/// Draws records by their place among those that exist: the first is 0, the newest the last.
 #[derive(Debug, Clone)]
 pub enum KeyChooser {
-    /// Every record alike.
+    /// Uniform.
     Uniform(Uniform),
     /// Exact Zipf, scattered.
     Zipfian(ScatteredZipf),
@@ -87,8 +87,8 @@ impl KeyChooser {
         }
     }
 
-    /// The place of the next record, below `there`, how many there are by now. A record that is expected
-    /// but not there yet is drawn again, as in YCSB.
+    /// The place of the next record, below `there`, the number of existing records. A record that is expected but does not
+    /// exist yet is drawn again, as in YCSB.
     #[inline]
     pub fn draw(&mut self, there: u64, random: &mut Random) -> u64 {
         match self {

@@ -7,7 +7,7 @@ use crate::kv::settings::KeyDistribution;
 /// A distribution with all its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Popularity {
-    /// Every record alike.
+    /// Uniform.
     Uniform,
     /// Exact Zipf, scattered.
     Zipfian {
@@ -65,7 +65,7 @@ impl Popularity {
         }
     }
 
-    /// Whether it can be over `records` records.
+    /// Checks it for `records` records.
     pub(in crate::kv) fn check(self, records: u64) -> Result<(), KvError> {
         let bad = |name, got: f64, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
         let share = |value: f64| (0.0..=1.0).contains(&value);

@@ -1,10 +1,10 @@
-//! Every record alike.
+//! Uniform over all records.
 
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::Random;
 
-/// Every record alike.
+/// Uniform over all records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uniform {
     records: u64,

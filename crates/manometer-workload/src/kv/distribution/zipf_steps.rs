@@ -1,4 +1,4 @@
-//! Exact Zipf over a number of ranks that stays: faster than inverting a power for every draw.
+//! Exact Zipf over a fixed number of ranks: faster than inverting a power for every draw.
 //!
 //! A staircase covers the curve k^-s: the most popular ranks have a step each, further ranks share steps a
 //! thirty-second as wide as they are far out. A step is drawn by its area (by alias: Vose, IEEE TSE 17(9), 1991),

@@ -1,4 +1,4 @@
-//! db_bench's benchmarks.
+//! The requests of db_bench's benchmarks.
 
 use rand_xoshiro::rand_core::Rng as _;
 
@@ -8,7 +8,7 @@ use crate::kv::distribution::{Random, Uniform};
 use crate::kv::plan::KvPlan;
 use crate::kv::request::{Operation, Request};
 
-/// The asker of thread `thread` of `plan`, whose workload is `bench`.
+/// The generator of thread `thread` of `plan`, whose workload is `bench`.
 pub(super) fn generator<'a>(bench: &'a DbBench, plan: &KvPlan, thread: u32) -> Box<dyn RequestGenerator + 'a> {
     let records = plan.spec.records;
     match &bench.mix {
@@ -38,7 +38,7 @@ pub(super) fn generator<'a>(bench: &'a DbBench, plan: &KvPlan, thread: u32) -> B
     }
 }
 
-/// Every so-manieth record in order, again and again.
+/// Every n-th record in order, repeatedly.
 struct SequentialGenerator {
     operation: Operation,
     first: u64,
@@ -49,7 +49,7 @@ struct SequentialGenerator {
 
 impl SequentialGenerator {
     fn new(operation: Operation, records: u64, thread: u32, threads: u32) -> Self {
-        // Threads beyond the number of records repeat what others ask.
+        // Threads beyond the number of records repeat the requests of others.
         let first = u64::from(thread) % records;
         Self { operation, first, next: first, step: u64::from(threads), end: records }
     }
@@ -93,7 +93,7 @@ impl RecordChooser {
     }
 }
 
-/// The record that db_bench's readers ask for at `draw`: `records` · exp(-r), scattered by a prime.
+/// The record that db_bench's readers request at `draw`: `records` · exp(-r), scattered by a prime.
 #[inline]
 fn exponential(draw: u64, records: u64, range: f64) -> u64 {
     const PRIME: u64 = 0x5BD1_E995;
@@ -132,7 +132,7 @@ impl RequestGenerator for RandomGenerator {
     }
 }
 
-/// On and on.
+/// An iteration over all records.
 struct IterationGenerator {
     request: Request,
 }
@@ -148,7 +148,7 @@ impl RequestGenerator for IterationGenerator {
     }
 }
 
-/// Reads and then updates, again and again.
+/// Reads and then updates, repeatedly.
 struct ReadsThenWritesGenerator {
     reads: u32,
     all: u32,
@@ -205,14 +205,14 @@ impl RequestGenerator for MixGraphGenerator<'_> {
     }
 }
 
-/// The thread that asks beside a workload.
+/// The requests of a background thread.
 pub(super) struct BackgroundGenerator {
     operation: Operation,
     numbers: Uniform,
 }
 
 impl BackgroundGenerator {
-    /// Asks what `background` says.
+    /// The requests of `background`.
     pub(super) fn new(background: &BackgroundRequests) -> Self {
         Self { operation: background.operation, numbers: Uniform::new(background.below) }
     }

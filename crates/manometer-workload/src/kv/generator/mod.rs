@@ -1,4 +1,4 @@
-//! What a thread asks for next: one family of workloads a file.
+//! Request generators, one file for each family of workloads.
 
 mod db_bench;
 mod ycsb;
@@ -9,23 +9,22 @@ use super::plan::KvPlan;
 use super::population::Population;
 use super::request::Request;
 
-/// Decides one thread's requests, one after the other. All chance comes from the generator handed in, so
-/// that a stream can be repeated from its seed.
+/// Generates one thread's requests. All randomness comes from the argument, so that a stream can be repeated from its
+/// seed.
 pub trait RequestGenerator: Send {
     /// The next request.
     fn next(&mut self, random: &mut Random) -> Request;
 
-    /// Whether requests may be chosen before those in front of them are answered, and forgotten when settings
-    /// change: none claims a record or goes through them in order.
+    /// Whether requests may be chosen ahead and dropped when settings change: none claims a record or depends on order.
     fn ahead(&self) -> bool {
         false
     }
 
-    /// One more record of the same popularity, for requests that take several.
+    /// Another record of the same distribution, for requests of several records.
     fn record(&mut self, random: &mut Random) -> u64;
 }
 
-/// The asker of thread `thread` of `plan`; `seed` decides which records are popular.
+/// The generator of thread `thread` of `plan`; `seed` decides which records are popular.
 pub fn generator<'a>(
     plan: &'a KvPlan,
     seed: u64,

@@ -1,4 +1,4 @@
-//! YCSB's core workloads.
+//! The requests of YCSB's core workloads.
 
 use rand_xoshiro::rand_core::Rng as _;
 
@@ -9,7 +9,7 @@ use crate::kv::plan::KvPlan;
 use crate::kv::population::Population;
 use crate::kv::request::{Operation, Request};
 
-/// A thread of a core workload.
+/// The requests of one thread of a core workload.
 pub(super) struct YcsbGenerator<'a> {
     /// A draw of 63 bits below the first of these is a read, below the second an update, and so on.
     below: [u64; OPERATIONS.len() - 1],
@@ -38,7 +38,7 @@ impl<'a> YcsbGenerator<'a> {
         Self { below, records, scan_lengths: mix.scan_lengths, population, ahead }
     }
 
-    /// Uses 63 bits, so that a share of 1 is all there is.
+    /// Uses 63 bits, so that a share of 1 is exact.
     #[inline]
     fn operation(&self, random: &mut Random) -> Operation {
         let at = random.next_u64() >> 1;

@@ -1,11 +1,10 @@
-//! Arrivals: requests that come when they come, whether or not anybody keeps up.
+//! Arrivals: requests that come at their own times, whether or not the engine keeps up.
 //!
-//! All threads share one queue, first come, first served. Arrivals are made when somebody looks, up to the
-//! moment of looking. That drops exactly those that a queue filled in real time would have dropped: while no
-//! thread takes one, none leaves. A thread that finds nothing waiting takes the arrival that is next and
+//! All threads share one queue, first come, first served. Arrivals are generated on each access, up to the present. That
+//! drops exactly the arrivals that a queue filled in real time would have dropped: while no thread takes one, none leaves. A thread that finds nothing waiting takes the arrival that is next and
 //! sleeps until it, so that each arrival wakes one thread.
 //!
-//! Arrivals live in a time of their own that stands still during a pause; see `docs/pacing.md`.
+//! Arrivals have their own time, which stops during a pause; see `docs/pacing.md`.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +15,7 @@ use super::{OpenLoop, PacePlan, RateCurve};
 use crate::kv::distribution::{Random, stream};
 use crate::kv::settings::ArrivalKind;
 
-/// What the seed of arrivals differs by from that of the threads' choices.
+/// Separates the seed of arrivals from that of the clients' choices.
 const SEED: u64 = 0x6172_7269_7661_6c73;
 
 /// The times at which requests come, in order, in nanoseconds since the process began.
@@ -38,7 +37,7 @@ impl ArrivalProcess {
         process
     }
 
-    /// Whether it is the process that `open` means.
+    /// Whether it is the process of `open`.
     fn matches(&self, open: &OpenLoop) -> bool {
         (&self.curve, self.kind) == (&open.curve, open.arrivals)
     }
@@ -60,14 +59,14 @@ impl ArrivalProcess {
     }
 }
 
-/// One arrival, in a thread's hands.
+/// One arrival, taken by a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
     /// When it is due, on the clock.
     pub(super) due_ns: u64,
     /// The same on the arrivals' own time.
     own_ns: u64,
-    /// Of which process it is.
+    /// The number of its process.
     process: u32,
 }
 
@@ -78,7 +77,7 @@ pub(in crate::kv) struct Arrivals(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     process: Option<ArrivalProcess>,
-    /// How many processes there have been.
+    /// The number of the current process.
     number: u32,
     /// When the process began, on the arrivals' own time, and its next arrival on the same.
     began_ns: u64,
@@ -87,27 +86,27 @@ struct State {
     waiting: VecDeque<u64>,
     limit: usize,
     dropped: u64,
-    moves: ArrivalClock,
+    clock: ArrivalClock,
 }
 
 /// How the arrivals' own time follows from the clock's.
 #[derive(Debug)]
 enum ArrivalClock {
-    /// It stands at this.
-    Stands(u64),
-    /// It runs, and was 0 at this moment of the clock.
-    Since(u64),
+    /// It is stopped at this time.
+    Stopped(u64),
+    /// It runs, and was 0 at this time of the clock.
+    Running(u64),
 }
 
 impl Default for ArrivalClock {
     fn default() -> Self {
-        Self::Stands(0)
+        Self::Stopped(0)
     }
 }
 
 impl Arrivals {
-    /// Puts `plan` into force at `now_ns`. What came before and still waits goes on waiting; what was yet to
-    /// come does not come, but where only the queue changes. Where nothing arrives any more, what waits is dropped.
+    /// Puts `plan` into force at `now_ns`. Waiting arrivals keep waiting; future arrivals of the old plan are discarded,
+    /// unless only the queue changes. Where the open loop ends, waiting arrivals are dropped.
     pub(in crate::kv) fn change(&self, plan: &PacePlan, seed: u64, now_ns: u64) {
         let mut state = self.lock();
         let own_ns = state.advance(now_ns);
@@ -136,39 +135,39 @@ impl Arrivals {
         }
     }
 
-    /// Lets the arrivals' own time run from `now_ns` on.
+    /// Starts the arrivals' own time at `now_ns`.
     pub(in crate::kv) fn resume(&self, now_ns: u64) {
         let mut state = self.lock();
-        if let ArrivalClock::Stands(own_ns) = state.moves {
-            // A clock that shows less than what has been lived through cannot be: it would have run backwards.
-            state.moves = ArrivalClock::Since(now_ns.saturating_sub(own_ns));
+        if let ArrivalClock::Stopped(own_ns) = state.clock {
+            // The clock cannot show less than the elapsed time: it would have run backwards.
+            state.clock = ArrivalClock::Running(now_ns.saturating_sub(own_ns));
         }
     }
 
-    /// Lets it stand from `now_ns` on.
+    /// Stops the arrivals' own time at `now_ns`.
     pub(in crate::kv) fn pause(&self, now_ns: u64) {
         let mut state = self.lock();
         let own_ns = state.advance(now_ns);
-        state.moves = ArrivalClock::Stands(own_ns);
+        state.clock = ArrivalClock::Stopped(own_ns);
     }
 
-    /// How many arrivals have found no place by `now_ns`.
+    /// How many arrivals found the queue full by `now_ns`.
     pub(in crate::kv) fn dropped_by(&self, now_ns: u64) -> u64 {
         let mut state = self.lock();
         state.advance(now_ns);
         state.dropped
     }
 
-    /// The next arrival, due or yet to come; nothing where none comes any more or time stands still.
+    /// The next arrival, due or in the future; nothing where none follows or time is stopped.
     pub(super) fn take(&self, now_ns: u64) -> Option<Arrival> {
         let mut state = self.lock();
         state.advance(now_ns);
-        let ArrivalClock::Since(zero_ns) = state.moves else { return None };
+        let ArrivalClock::Running(zero_ns) = state.clock else { return None };
         let own_ns = state.waiting.pop_front().or_else(|| state.next())?;
         Some(Arrival { due_ns: zero_ns.saturating_add(own_ns), own_ns, process: state.number })
     }
 
-    /// Takes back an arrival whose time had not come when the gate closed.
+    /// Puts back an arrival that was not due when the gate closed.
     pub(super) fn put_back(&self, arrival: Arrival) {
         let mut state = self.lock();
         if arrival.process == state.number {
@@ -183,11 +182,11 @@ impl Arrivals {
 }
 
 impl State {
-    /// Lets arrivals up to `now_ns` come: into the queue while it has room. Tells the own time.
+    /// Generates the arrivals up to `now_ns`, into the queue while it has room. Returns the arrivals' own time.
     fn advance(&mut self, now_ns: u64) -> u64 {
-        let own_ns = match self.moves {
-            ArrivalClock::Stands(own_ns) => return own_ns,
-            ArrivalClock::Since(zero_ns) => now_ns.saturating_sub(zero_ns),
+        let own_ns = match self.clock {
+            ArrivalClock::Stopped(own_ns) => return own_ns,
+            ArrivalClock::Running(zero_ns) => now_ns.saturating_sub(zero_ns),
         };
         while self.process.is_some() && self.next_ns <= own_ns {
             let Some(arrival_ns) = self.next() else { break };

@@ -1,4 +1,4 @@
-//! How many requests a second, over time: a pure function, its integral, and the integral's inverse.
+//! The rate over time: a pure function, its integral Λ, and the inverse of Λ.
 //!
 //! With Λ(t) = ∫ rate, arrival number i of a deterministic process comes at Λ⁻¹(i); a Poisson process of
 //! that rate is a process of rate 1 whose times are taken through Λ⁻¹. Both are exact whatever the curve.
@@ -101,7 +101,7 @@ impl RateCurve {
         }
     }
 
-    /// The highest rate there is.
+    /// The highest rate.
     pub fn highest(&self) -> f64 {
         match &self.0 {
             Kind::Lines(lines) => {

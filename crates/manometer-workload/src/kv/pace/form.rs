@@ -1,11 +1,11 @@
-//! Rates as people write them.
+//! The text form of rates.
 //!
 //! | written | meaning |
 //! | --- | --- |
 //! | `5000`, `5000/s` | that many requests per second |
 //! | `0s: 1000, 10m: 5000` | steps: from each time on that rate, 0 before the first |
 //! | `1000..5000 in 10m` | a ramp, and its end from then on |
-//! | `sine mean=5000 amplitude=2000 period=60s phase=0.25` | a wave; the phase in turns, 0 unless said |
+//! | `sine mean=5000 amplitude=2000 period=60s phase=0.25` | a wave; the phase in turns, default 0 |
 //! | `csv:rates.csv#ops` | steps from a table: column `t_s` in seconds, column `ops` in requests per second |
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ const FORMS: &str = "`5000`, `0s: 1000, 10m: 5000`, `1000..5000 in 10m`, `sine m
 const A_RATE: &str = "requests per second from 0, such as `5000`";
 const A_TIME: &str = "a stretch of time such as `90s` or `10m`";
 
-/// How many requests a second, over time, as it is written.
+/// A rate over time, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RateForm {
     /// The same for ever.
@@ -63,15 +63,15 @@ pub enum RateForm {
     },
 }
 
-/// A rate that cannot be read.
+/// An invalid rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{got}` ({place}) is no part of a rate: write {wanted}")]
 pub struct RateError {
     /// The part that cannot be read.
     pub got: String,
-    /// Where it stands.
+    /// Its place.
     pub place: String,
-    /// What would be right.
+    /// What to write instead.
     pub wanted: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl RateError {
 }
 
 impl RateForm {
-    /// The curve that is meant; reads the table that is named.
+    /// Its curve; reads the table, if any.
     ///
     /// # Errors
     /// The table cannot be read.
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_reads_back_as_it_is_told() {
+    fn every_form_reads_back_as_written() {
         for text in [
             "5000",
             "0.5",
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place_and_what_is_right() {
+    fn errors_name_the_place_and_the_right_form() {
         for (text, got, place, wanted) in [
             ("fast", "fast", "whole", "1000..5000 in 10m"),
             ("-5", "-5", "whole", "5000"),

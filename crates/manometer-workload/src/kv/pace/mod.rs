@@ -16,39 +16,39 @@ use super::error::KvError;
 use super::gate::Gate;
 use super::settings::{ArrivalKind, KvSettings};
 
-/// How many arrivals may wait unless said.
+/// The default queue length.
 pub const QUEUE_USUAL: u32 = 10_000;
-/// The most that may wait: what a queue holds is kept in memory.
+/// The longest queue: it is held in memory.
 const QUEUE_MAX: u32 = 100_000_000;
-/// The highest rate: making arrivals must take much less time than passes.
+/// The highest rate: generating arrivals must take much less time than passes.
 pub const RATE_MAX: f64 = 5e6;
-/// The longest time that a sleeping thread does not look at the gate.
+/// The longest sleep of a thread between two polls of the gate.
 const GATE_POLL_NS: u64 = 10_000_000;
 
-/// What makes requests come.
+/// The loop that sends requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PacePlan {
-    /// Each thread sends a request when its last was answered, as YCSB without `target`.
+    /// Closed: each thread sends a request when its last was answered, as YCSB without `target`.
     Closed,
-    /// The same, so many nanoseconds after the answer.
+    /// Closed, with this think time in nanoseconds after each answer.
     Think(u64),
-    /// Time alone.
+    /// Open: requests are due at their own times.
     Open(OpenLoop),
 }
 
 /// An open loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenLoop {
-    /// How many requests a second, over time.
+    /// The rate over time.
     pub curve: RateCurve,
-    /// How they follow one another.
+    /// How arrivals follow one another.
     pub arrivals: ArrivalKind,
-    /// How many may wait; what finds no place is dropped.
+    /// How many may wait; an arrival that finds the queue full is dropped.
     pub queue: u32,
 }
 
 impl PacePlan {
-    /// Resolves and checks what `settings` say of pace; reads the table that a rate names.
+    /// Resolves and checks the pacing of `settings`; reads the table that a rate names.
     pub(super) fn new(settings: &KvSettings) -> Result<Self, KvError> {
         let bad = |name, got: String, wanted| Err(KvError::BadSetting { name, got, wanted });
         match (&settings.rate, settings.think) {
@@ -90,18 +90,18 @@ impl PacePlan {
 /// When a thread's next request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SendTime {
-    /// As soon as it is sent.
+    /// When it is sent.
     Now,
     /// At this moment, which may have passed.
     At(u64),
 }
 
-/// What makes a thread wait before its next request.
+/// The pacing of one thread.
 #[derive(Debug)]
 pub(super) enum Pace<'a> {
-    /// Nothing.
+    /// No wait.
     Closed,
-    /// The time that somebody thinks about the last answer.
+    /// A think time after each answer.
     Think {
         /// How long.
         think_ns: u64,
@@ -124,8 +124,8 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Waits until the next request is due; nothing when the thread is to look at the gate first, whose
-    /// opening `turn` may be over.
+    /// Waits until the next request is due; nothing when the thread must poll the gate first, because the opening `turn`
+    /// may be over.
     #[inline]
     pub(super) fn next(&mut self, clock: &impl Clock, gate: &Gate, turn: u32) -> Option<SendTime> {
         match self {
@@ -136,7 +136,7 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// The pace of a thread in the background, which has a limit of its own or none.
+    /// The pacing of a background thread with its own limit, if any.
     pub(super) fn of_background(per_second: Option<f64>) -> Self {
         per_second.map_or(Self::Closed, |per_second| Self::Throttled(Throttle::new(per_second)))
     }
@@ -152,7 +152,7 @@ impl<'a> Pace<'a> {
 
 fn await_arrival(clock: &impl Clock, gate: &Gate, turn: u32, arrivals: &Arrivals) -> Option<SendTime> {
     let Some(arrival) = arrivals.take(clock.now_ns()) else {
-        // No more come, or not before a change: the gate tells of it.
+        // No arrival follows before a change, which the gate shows.
         clock.sleep(GATE_POLL_NS);
         return None;
     };
@@ -177,7 +177,7 @@ fn sleep_until(until_ns: u64, clock: &impl Clock, gate: &Gate, turn: u32) -> boo
     }
 }
 
-/// Has the kernel wake this thread on time: by default it may be 50 µs late to save power.
+/// Requests timely wake-ups of this thread: by default the kernel may delay them by 50 µs to save power.
 pub(crate) fn wake_precisely() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1)) {

@@ -17,7 +17,7 @@ pub(super) fn read_steps(file: &Path, column: &str) -> Result<Vec<(f64, f64)>, K
     parse(&text, column).map_err(|(line, reason)| wrong(line, reason))
 }
 
-/// Reads a table; an error tells its line, from 1.
+/// Parses a table; an error has its line, from 1.
 fn parse(text: &str, column: &str) -> Result<Vec<(f64, f64)>, (usize, String)> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).take(LINES_MAX);
     let (first, header) = lines.next().ok_or((1, "the table is empty".to_owned()))?;
