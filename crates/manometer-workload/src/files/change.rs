@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_made_together_and_reported() {
+    fn changes_take_effect_together_and_reported() {
         let line = changes("threads=4 rate=100/s");
         let (changed, plan) = apply(&mail(), &line).unwrap();
         assert_eq!(changed, FilesSettings { threads: Some(4), rate: Some(Rate::Requests(100.0)), ..mail() });
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
+    fn invalid_changes_are_refused_with_valid_values() {
         for (line, name, wanted) in [
             ("files=2", "files", "start"),
             ("personality=oltp", "personality", "start"),

@@ -1,4 +1,4 @@
-//! One thread's hands on the files of a tree: each operation once, as a system call or a few.
+//! A client of a file tree: each operation once, as one or a few system calls.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -15,7 +15,7 @@ use super::operation::Operation;
 use super::shared::{Shared, ThreadEnd};
 use super::sizes::append_bytes;
 
-/// A thread with a name in hand at most.
+/// One client thread.
 pub(super) struct FileClient<'a> {
     shared: &'a Shared<'a>,
     file_tree: &'a FileTree,
@@ -33,13 +33,13 @@ impl<'a> FileClient<'a> {
             file_tree,
             index,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            // Bytes of their own for every run: the same ones again would help a device that deduplicates.
+            // New bytes for every run: equal bytes would help a device that deduplicates.
             data: DataGenerator::new(seed ^ shared.clock.now_ns()),
             buffer: vec![0; IO_BYTES],
         }
     }
 
-    /// Makes a file that is not there, has `act` fill it, and closes it.
+    /// Creates a file, fills it with `act`, and closes it.
     pub(super) fn create(
         &mut self,
         act: impl FnOnce(&mut Self, &TakenFile, &File, &Path) -> Result<(), ThreadEnd>,
@@ -54,7 +54,7 @@ impl<'a> FileClient<'a> {
         Ok(())
     }
 
-    /// Opens a file that is there, has `act` use it, and closes it.
+    /// Opens an existing file, calls `act` with it, and closes it.
     pub(super) fn open(
         &mut self,
         act: impl FnOnce(&mut Self, &File, &Path) -> Result<(), ThreadEnd>,
@@ -77,7 +77,7 @@ impl<'a> FileClient<'a> {
         self.attempt(Operation::Write, path, |own| own.write(file, bytes)).map(drop)
     }
 
-    /// Writes behind a file's end.
+    /// Appends to a file.
     pub(super) fn append(&mut self, file: &File, path: &Path) -> Result<(), ThreadEnd> {
         let bytes = append_bytes(self.shared.plan.mean_append_bytes, &mut self.random);
         self.attempt(Operation::Append, path, |own| own.write(file, bytes)).map(drop)
@@ -92,7 +92,7 @@ impl<'a> FileClient<'a> {
         self.attempt(Operation::Fsync, path, |_| Ok((file.sync_all()?, 0))).map(drop)
     }
 
-    /// Removes a file that is there.
+    /// Removes an existing file.
     pub(super) fn delete(&mut self) -> Result<(), ThreadEnd> {
         let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };
         let path = self.file_tree.tree.path(taken_file.0);
@@ -101,7 +101,7 @@ impl<'a> FileClient<'a> {
         Ok(())
     }
 
-    /// Looks a file up that is there.
+    /// Looks up an existing file.
     pub(super) fn stat(&mut self) -> Result<(), ThreadEnd> {
         let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };
         let path = self.file_tree.tree.path(taken_file.0);

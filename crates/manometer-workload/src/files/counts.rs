@@ -1,4 +1,4 @@
-//! What was done since it was last read.
+//! Counts since the last sample.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,14 @@ use manometer_measure::LatencyHistogram;
 use super::operation::Operation;
 use crate::sample::{Counts, OperationSample};
 
-/// The state column that counts turns for which there was no file.
+/// The state column that counts steps for which no file was available.
 pub(super) const SKIPPED: &str = "skipped";
 
-/// Threads that count in the same shard; more shards take more memory, fewer have threads wait.
+/// Threads that share a shard; more shards take more memory, fewer make threads wait.
 const THREADS_PER_SHARD: u32 = 4;
 const MAX_SHARDS: u32 = 16;
 
-/// One kind of operation.
+/// The counts of one operation.
 #[derive(Debug, Default)]
 struct OperationCounts {
     requests: u64,
@@ -37,21 +37,21 @@ impl OperationCounts {
     }
 }
 
-/// What the threads of one shard did.
+/// The counts of the threads of one shard.
 #[derive(Debug, Default)]
 struct Shard {
     done: [OperationCounts; Operation::ALL.len()],
     skipped: u64,
 }
 
-/// What all threads did, counted by them and read on the tick.
+/// The counts of all threads, read on the tick.
 #[derive(Debug)]
 pub(super) struct FileCounts {
     shards: Vec<Mutex<Shard>>,
 }
 
 impl FileCounts {
-    /// A tally of up to `threads` threads.
+    /// Counts of up to `threads` threads.
     pub(super) fn new(threads: u32) -> Self {
         let shards = threads.div_ceil(THREADS_PER_SHARD).clamp(1, MAX_SHARDS);
         Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
@@ -66,12 +66,12 @@ impl FileCounts {
         done.latency.get_or_insert_default().record(latency_ns);
     }
 
-    /// Counts a file that should have been there and was not.
+    /// Counts a missing file.
     pub(super) fn miss(&self, index: u32, operation: Operation) {
         self.shard(index).done[operation as usize].missing += 1;
     }
 
-    /// Counts a turn for which there was no file.
+    /// Counts a step for which no file was available.
     pub(super) fn skip(&self, index: u32) {
         self.shard(index).skipped += 1;
     }
@@ -81,7 +81,7 @@ impl FileCounts {
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was done of `operations` since this was called last.
+    /// The counts of `operations` since the last call.
     pub(super) fn take_counts(&self, operations: &[Operation]) -> Counts {
         let mut shard = self.take();
         let sampled = |operation: &Operation| {

@@ -1,8 +1,8 @@
-//! Where the files lie.
+//! The paths of files in a tree of directories.
 
 use std::path::{Path, PathBuf};
 
-/// A tree of directories: files at its leaves, and nowhere more than so many things in one directory.
+/// A tree of directories with files at its leaves and a limit of entries per directory.
 #[derive(Debug, Clone)]
 pub(super) struct DirectoryTree {
     root: PathBuf,
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn one_directory_holds_them_all() {
+    fn one_directory_holds_all_files() {
         let tree = DirectoryTree::new(Path::new("/r"), 4_000_000, 0);
         assert_eq!(tree.path(3_999_999), Path::new("/r/03999999"));
         assert_eq!(DirectoryTree::new(Path::new("/r"), 500_000, 20).directory(0), Path::new("/r/d0/d0/d0/d0"));

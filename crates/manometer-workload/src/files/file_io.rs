@@ -6,12 +6,12 @@ use std::path::Path;
 
 use manometer_target::file::DataGenerator;
 
-/// What is read or written by one system call at most (Filebench's `iosize=1m`).
+/// The most bytes of one read or write call (Filebench's `iosize=1m`).
 pub(super) const IO_BYTES: usize = 1 << 20;
-/// What written bytes are made in multiples of.
+/// Written bytes are generated in multiples of this.
 const DATA_UNIT_BYTES: usize = 16;
 
-/// A new file; what has its name is cut to nothing.
+/// Creates a file; an existing one is truncated to nothing.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path).and_then(|file| {
         file.set_len(0)?;

@@ -1,4 +1,4 @@
-//! Which files are there, and which of them a thread has in hand.
+//! The pool of files: which exist, and which a thread has taken.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Names of files, each there, not there, or in one thread's hand.
+/// Names of files, each of an existing file, of an absent file, or taken by one thread.
 #[derive(Debug)]
 pub(super) struct FilePool {
     names: Mutex<PoolState>,
@@ -21,21 +21,21 @@ struct PoolState {
     closed: bool,
 }
 
-/// A name in hand; it is nobody else's until it is put back.
+/// A taken name; no other thread has it until it is put back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TakenFile(pub(super) u32);
 
-/// What is asked for.
+/// Whether a file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileState {
-    /// The name of a file that is there.
+    /// It exists.
     Present,
-    /// The name of a file that is not there.
+    /// It does not exist.
     Absent,
 }
 
 impl FilePool {
-    /// `files` names, `present` of which chance makes those that are there.
+    /// `files` names, of which `present` at random are those of existing files.
     pub(super) fn new(files: u64, present: u64, random: &mut Xoshiro256PlusPlus) -> Self {
         let mut present_names: Vec<u32> = (0..u32::try_from(files).unwrap_or(u32::MAX)).collect();
         present_names.shuffle(random);
@@ -44,12 +44,12 @@ impl FilePool {
         Self { names: Mutex::new(names), put_back: Condvar::new() }
     }
 
-    /// The names of the files that are there.
+    /// The names of existing files.
     pub(super) fn present(&self) -> Vec<u32> {
         self.lock().present.clone()
     }
 
-    /// Takes a name at random; waits where others have all of them in hand. Nothing where there is none, or once closed.
+    /// Takes a random name; waits while other threads have all of them. Nothing where there is none, or once closed.
     pub(super) fn take(&self, wanted: FileState, random: &mut Xoshiro256PlusPlus) -> Option<TakenFile> {
         let mut names = self.lock();
         loop {
@@ -67,7 +67,7 @@ impl FilePool {
         }
     }
 
-    /// Puts a name back, as that of a file that is now there or not.
+    /// Puts back a name with the new state of its file.
     pub(super) fn put(&self, taken_file: TakenFile, state: FileState) {
         let mut names = self.lock();
         names.taken -= 1;
@@ -76,11 +76,11 @@ impl FilePool {
             FileState::Absent => names.absent.push(taken_file.0),
         }
         drop(names);
-        // Those that wait may want different ones.
+        // Waiting threads may want different states.
         self.put_back.notify_all();
     }
 
-    /// Lets go who waits, for good.
+    /// Releases waiting threads, for good.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.put_back.notify_all();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_says_which_files_are_there() {
+    fn the_seed_decides_which_files_exist() {
         let of = |seed| FilePool::new(100, 80, &mut random(seed)).present();
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
@@ -113,19 +113,19 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_in_one_hand_only_and_goes_where_it_is_put() {
+    fn a_name_is_taken_once_and_returns_with_its_state() {
         let pool = FilePool::new(5, 3, &mut random(1));
         let mut random = random(2);
         let held: Vec<TakenFile> = (0..3).map_while(|_| pool.take(FileState::Present, &mut random)).collect();
         assert_eq!(held.iter().map(|taken_file| taken_file.0).collect::<BTreeSet<_>>().len(), 3);
         held.into_iter().for_each(|taken_file| pool.put(taken_file, FileState::Absent));
-        assert_eq!(pool.take(FileState::Present, &mut random), None, "none is there, and nobody has one");
+        assert_eq!(pool.take(FileState::Present, &mut random), None, "none exists, and no thread has one");
         let absent: Vec<TakenFile> = (0..5).map_while(|_| pool.take(FileState::Absent, &mut random)).collect();
         assert_eq!(absent.len(), 5);
     }
 
     #[test]
-    fn who_finds_all_in_other_hands_waits_for_one_or_for_the_end() {
+    fn a_thread_waits_for_a_name_or_for_the_end() {
         let pool = FilePool::new(2, 1, &mut random(1));
         let held = pool.take(FileState::Present, &mut random(2)).unwrap();
         std::thread::scope(|threads| {

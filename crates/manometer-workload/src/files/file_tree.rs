@@ -1,4 +1,4 @@
-//! The files of a file server or a mail server: made before a run, and who works on them.
+//! The files of a file server or a mail server.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -17,12 +17,12 @@ use super::file_pool::FilePool;
 use super::plan::FilesPlan;
 use super::sizes::Sizes;
 
-/// What a file system has left.
+/// The free space of a file system.
 #[derive(Debug, Clone, Copy)]
 struct FreeSpace {
     block_bytes: u64,
     free_bytes: u64,
-    /// Nothing where it makes inodes as it needs them.
+    /// Nothing where it creates inodes on demand.
     free_inodes: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl FreeSpace {
         })
     }
 
-    /// Whether `files` files of `wanted` bytes in all can be made below `root`.
+    /// Checks that `files` files of `wanted` bytes in all fit below `root`.
     fn check(&self, root: &Path, files: u64, wanted: u64) -> Result<(), FilesError> {
         let path = root.to_owned();
         if wanted > self.free_bytes {
@@ -61,7 +61,7 @@ pub(super) struct FileTree {
 }
 
 impl FileTree {
-    /// The files of `plan` and `seed` below `root`, as they are at first.
+    /// The files of `plan` and `seed` below `root`, as they are at the start.
     pub(super) fn new(plan: &FilesPlan, seed: u64, root: &Path) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         Self {
@@ -72,8 +72,8 @@ impl FileTree {
         }
     }
 
-    /// Makes the files that are there at first. `progress` hears of the bytes written and wanted, and can break off:
-    /// then some are not made.
+    /// Creates the files that exist at the start. `progress` receives the bytes written and required; where it breaks, some
+    /// files are not created.
     pub(super) fn create(
         &self,
         plan: &FilesPlan,
@@ -96,7 +96,7 @@ impl FileTree {
             made.map_err(|source| FilesError::of("making", &path, source))?;
             done += bytes;
         }
-        // What is still on its way to the device would be measured.
+        // Pending writes to the device would be measured.
         let synced = File::open(&self.root).and_then(|root| Ok(rustix::fs::syncfs(&root)?));
         synced.map_err(|source| FilesError::of("making durable", &self.root, source))?;
         let _ = progress(total, total);
@@ -112,7 +112,7 @@ impl FileTree {
         Ok(sizes().sum())
     }
 
-    /// Makes the directories of all files, also of those that are not there at first.
+    /// Creates the directories of all files, also of those that do not exist at the start.
     fn create_directories(&self, plan: &FilesPlan) -> Result<(), FilesError> {
         let step = usize::try_from(plan.directory_width.max(1)).unwrap_or(usize::MAX);
         let last = if plan.directory_width == 0 { 1 } else { plan.files };

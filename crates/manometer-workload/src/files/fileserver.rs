@@ -3,7 +3,7 @@
 use super::client::FileClient;
 use super::shared::ThreadEnd;
 
-/// One turn, in the order of Filebench's `fileserver`.
+/// One loop, in the order of Filebench's `fileserver`.
 pub(super) fn run_loop(client: &mut FileClient<'_>) -> Result<(), ThreadEnd> {
     client.create(|client, taken_file, file, path| client.write_whole(taken_file, file, path))?;
     client.open(|client, file, path| client.append(file, path))?;

@@ -1,9 +1,8 @@
 //! Files that are created, written, appended to, read, made durable, looked up and deleted: Filebench's file server, mail
 //! server and database, on a real file system.
 //!
-//! [`FilesSettings`] say what, the plan fills in the numbers and checks them, [`run`] makes the files and has threads
-//! work on them. One file holds each personality's turn, `fileserver.rs` and `varmail.rs`; `oltp` has a folder for its
-//! kinds of threads.
+//! The plan completes and checks [`FilesSettings`], [`run`] creates the files and runs the threads. `fileserver.rs` and
+//! `varmail.rs` hold the loop of each personality; `oltp` has a folder for its kinds of threads.
 
 mod aligned_buffer;
 mod change;
@@ -39,23 +38,23 @@ pub use settings::{FilesSettings, Personality};
 /// Checks `settings`.
 ///
 /// # Errors
-/// The first setting that is wrong, with what would be right.
+/// The first invalid setting.
 pub fn validate(settings: &FilesSettings) -> Result<(), crate::setting_error::SettingError> {
     FilesPlan::new(settings).map(drop)
 }
 
-/// The operations that `settings` do; none where they are not valid.
+/// The operations of `settings`; none where they are invalid.
 pub fn operations(settings: &FilesSettings) -> Vec<&'static str> {
     FilesPlan::new(settings)
         .map_or_else(|_| Vec::new(), |plan| plan.operations().iter().map(|one| one.name()).collect())
 }
 
-/// Whether a run leaves the files as it found them, so that they can be made ahead.
+/// Whether a run leaves the files as it found them, so that they can be created ahead.
 pub fn is_stable(settings: &FilesSettings) -> bool {
     FilesPlan::new(settings).is_ok_and(|plan| plan.is_stable())
 }
 
-/// The bytes a second that `settings` write, about; nothing where only the device bounds it.
+/// The approximate bytes per second that `settings` write; nothing where only the device limits them.
 pub fn writes_per_s(settings: &FilesSettings) -> Option<f64> {
     FilesPlan::new(settings).ok()?.writes_per_s()
 }

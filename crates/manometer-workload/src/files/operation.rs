@@ -1,25 +1,25 @@
-//! What is done to files.
+//! The operations on files.
 
 /// The kinds of operations. Their names are those of samples, histograms and criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// A file that was not there, opened.
+    /// Creates and opens a file.
     Create,
-    /// A file that is there, opened.
+    /// Opens an existing file.
     Open,
-    /// All of a new file, or a block of a large one.
+    /// Writes all of a new file, or a block of a large one.
     Write,
-    /// Bytes behind a file's end.
+    /// Appends to a file.
     Append,
-    /// All of a file, or a block of a large one.
+    /// Reads all of a file, or a block of a large one.
     Read,
-    /// A file made durable.
+    /// Makes a file durable.
     Fsync,
-    /// A file's size and times, by its name.
+    /// Looks up size and times of a file by its name.
     Stat,
-    /// A file removed.
+    /// Removes a file.
     Delete,
-    /// A block of a database's log, durable.
+    /// Writes a block of a database's log, durable.
     Log,
 }
 

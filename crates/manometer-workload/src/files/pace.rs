@@ -8,10 +8,10 @@ use manometer_measure::{Clock, Rate};
 use super::thread_gate::ThreadGate;
 use crate::io::token_bucket::TokenBucket;
 
-/// The longest that a thread waits before it looks whether it may still work.
+/// The longest wait of a thread between two polls of the gate.
 const GATE_POLL_NS: u64 = 10_000_000;
 
-/// A token bucket that threads share; none where there is no rate.
+/// A token bucket that threads share, if there is a rate.
 #[derive(Debug)]
 pub(super) struct Pace {
     limits: AtomicBool,
@@ -30,7 +30,7 @@ impl Pace {
         self.limits.store(rate.is_some(), Ordering::Release);
     }
 
-    /// Waits until an operation may begin; false when it is time to go home.
+    /// Waits until an operation may start; false once the gate is stopped.
     pub(super) fn wait(&self, clock: &dyn Clock, gate: &ThreadGate) -> bool {
         while self.limits.load(Ordering::Acquire) {
             let now_ns = clock.now_ns();
@@ -69,6 +69,6 @@ mod tests {
         pace.change(Some(Rate::Requests(1e-3)), clock.now_ns());
         assert!(pace.wait(&clock, &gate));
         gate.stop();
-        assert!(!pace.wait(&clock, &gate), "nobody waits for a token of next hour");
+        assert!(!pace.wait(&clock, &gate), "no thread waits for a token of the next hour");
     }
 }

@@ -1,4 +1,4 @@
-//! Settings with every number filled in, and whether they make sense.
+//! A `files` workload, checked and complete.
 
 use manometer_measure::{ByteSize, Rate};
 use manometer_target::engine::directory::DatabaseManifest;
@@ -16,12 +16,12 @@ const GIB: u64 = 1 << 30;
 const MAX_FILES: u64 = 1 << 27;
 /// Each of `oltp`'s threads that write holds all files open.
 const MAX_OLTP_FILES: u64 = 64;
-/// Each thread has a file open, and a process may have 1,024 open where nobody said otherwise.
+/// Each thread has a file open, and a process may have 1,024 open by default.
 pub(super) const MAX_THREADS: u32 = 512;
 /// A file or an append longer than this is a mistake.
 const MAX_BYTES: u64 = 1 << 50;
 
-/// Of five files so many are there at the start (Filebench's `prealloc=80`).
+/// The share of the files that exist at the start (Filebench's `prealloc=80`).
 const PRESENT: (u64, u64) = (4, 5);
 
 /// `oltp`'s files are multiples of this: any device's block, and any file system's.
@@ -65,10 +65,10 @@ impl FilesPlan {
         }
     }
 
-    /// Fills in what `settings` leave unsaid, and checks them.
+    /// Completes `settings` with defaults, and checks them.
     ///
     /// # Errors
-    /// The first setting that is wrong, with what would be right.
+    /// The first invalid setting.
     pub(crate) fn new(settings: &FilesSettings) -> Result<Self, SettingError> {
         let own = Self::of(settings.personality);
         let bytes = |said: Option<ByteSize>, own: u64| said.map_or(own, |said| said.0);
@@ -89,7 +89,7 @@ impl FilesPlan {
         Ok(plan)
     }
 
-    /// Refuses what the personality has no use for.
+    /// Refuses settings that the personality does not use.
     fn check_personality(&self, settings: &FilesSettings) -> Result<(), SettingError> {
         let is_oltp = self.personality == Personality::Oltp;
         let unused = [
@@ -99,7 +99,7 @@ impl FilesPlan {
         ];
         match unused.into_iter().find(|(_, unused)| *unused) {
             Some((name, _)) => {
-                let got = format!("a setting that `{}` has no use for", self.personality.name());
+                let got = format!("a setting that `{}` does not use", self.personality.name());
                 Err(SettingError::new(name, got, "leave it out"))
             }
             None => Ok(()),
@@ -107,7 +107,7 @@ impl FilesPlan {
     }
 
     fn check_files(&self) -> Result<(), SettingError> {
-        // At least one is there at the start, and at least one can be created.
+        // At least one exists at the start, and at least one can be created.
         let (least, most) = if self.is_stable() { (1, MAX_OLTP_FILES) } else { (2, MAX_FILES) };
         if !(least..=most).contains(&self.files) {
             return Err(SettingError::new("files", self.files, format!("write a whole number from {least} to {most}")));
@@ -150,23 +150,23 @@ impl FilesPlan {
         }
     }
 
-    /// Whether a run leaves the files as it found them, as far as another run can tell.
+    /// Whether a run leaves the files as another run needs them.
     pub(crate) fn is_stable(&self) -> bool {
         self.personality == Personality::Oltp
     }
 
-    /// How many files there are at the start.
+    /// How many files exist at the start.
     pub(crate) fn present(&self) -> u64 {
         if self.is_stable() { self.files } else { (self.files * PRESENT.0 / PRESENT.1).max(1) }
     }
 
-    /// The bytes of the files that are there at the start: in the mean, but for `oltp`.
+    /// The bytes of the files that exist at the start, on average; exact for `oltp`.
     pub(crate) fn bytes(&self) -> u64 {
         let log_bytes = if self.is_stable() { LOG_FILE_BYTES } else { 0 };
         self.present().saturating_mul(self.mean_file_bytes).saturating_add(log_bytes)
     }
 
-    /// What share of the personality's own data these are.
+    /// The size of the data relative to the personality's default.
     pub(super) fn scale(&self) -> f64 {
         self.bytes() as f64 / Self::of(self.personality).bytes() as f64
     }
@@ -191,9 +191,9 @@ impl FilesPlan {
         }
     }
 
-    /// What the marker of the files says of what they follow from.
+    /// The marker of the files.
     pub(crate) fn marker(&self, seed: u64) -> DatabaseManifest {
-        // What is there and how long it is follows from the seed; `oltp`'s files are the same for all.
+        // The seed decides which files exist and their sizes; `oltp`'s files are the same for all seeds.
         let drawn = if self.is_stable() { String::new() } else { format!(", drawn from seed {seed}") };
         let width = match self.directory_width {
             0 => "one directory".to_owned(),
@@ -214,12 +214,11 @@ impl FilesPlan {
         }
     }
 
-    /// The bytes a second that it writes, about; nothing where only the device bounds it.
+    /// The approximate bytes per second that it writes; nothing where only the device limits them.
     pub(crate) fn writes_per_s(&self) -> Option<f64> {
         let Some(Rate::Requests(rate)) = self.rate else { return None };
         let (file, append) = (self.mean_file_bytes as f64, self.mean_append_bytes as f64);
-        // Of the eight operations of a file server's turn one writes a file and one appends; of a mail server's ten two
-        // append.
+        // A file server's loop has eight operations: one writes a file, one appends. A mail server's has ten: two append.
         Some(match self.personality {
             Personality::Fileserver => rate * (file + append) / 8.0,
             Personality::Varmail => rate * 2.0 * append / 10.0,
@@ -229,7 +228,7 @@ impl FilesPlan {
 }
 
 impl FilesSettings {
-    /// The same workload with its data shrunk to the share `factor`; as it is where it is not valid.
+    /// The same workload with its data shrunk to the share `factor`; unchanged where it is invalid.
     pub fn shrunk(&self, factor: f64) -> Self {
         let Ok(plan) = FilesPlan::new(self) else { return self.clone() };
         match self.personality {
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_names_its_setting_and_what_would_be_right() {
+    fn every_error_names_its_setting_and_a_valid_value() {
         let (mail, oltp) = (settings(Personality::Varmail), settings(Personality::Oltp));
         let bytes = |bytes| Some(ByteSize(bytes));
         let cases = [
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_follows_from_the_rate() {
+    fn the_rate_determines_what_is_written() {
         let of = |personality| {
             let rated = FilesSettings { rate: Some(Rate::Requests(800.0)), ..settings(personality) };
             assert_eq!(FilesPlan::new(&settings(personality)).unwrap().writes_per_s(), None);
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_tells_other_files_apart() {
+    fn a_marker_distinguishes_other_files() {
         let mail = FilesPlan::new(&settings(Personality::Varmail)).unwrap();
         let fewer = FilesPlan { files: 10, ..mail.clone() };
         let wider = FilesPlan { directory_width: 2, ..mail.clone() };

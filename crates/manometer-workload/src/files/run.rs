@@ -1,4 +1,4 @@
-//! From settings to threads at work: check, create the files, report what was found, run.
+//! Runs a `files` workload: checks the settings, creates the files, reports the facts, runs the threads.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -22,17 +22,17 @@ use crate::error::WorkloadError;
 use crate::sample::{Counts, Sample};
 use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
 
-/// What is worked on.
+/// The files of a run.
 enum DataSet {
     FileTree(FileTree),
     Database(Database),
 }
 
-/// Runs the workload `settings` at `place` until `driver` has it end: creates the files, then works on them. Samples come
-/// from the start on; the last one may be shorter than the interval.
+/// Runs the workload `settings` at `place` until `driver` stops it: creates the files, then uses them. Samples come from the
+/// start on; the last one may be shorter than the interval.
 ///
 /// # Errors
-/// The settings or the folder are not as they should be, the files do not fit, or an operation failed.
+/// The settings or the folder are invalid, the files do not fit, or an operation failed.
 pub fn run(
     place: &WorkloadContext,
     settings: &FilesSettings,
@@ -47,8 +47,7 @@ pub fn run(
         let mut progress = Progress::new(driver, "writing files");
         let created = create(&plan, &folder.database(), place.seed, &mut progress, clock);
         if let Err(error) = created {
-            // Files by halves are of no use and take the space of others; why they could not be created says more than
-            // that they could not be removed.
+            // Incomplete files are useless and take space. The error of creating them matters more than one of removing them.
             let _ = folder.remove();
             return Err(error.into());
         }
@@ -63,7 +62,7 @@ pub fn run(
     }
     let notes: Vec<String> = scaled(&plan).into_iter().chain(data.note()).collect();
     let facts = facts(&plan, &data, is_reused, &notes);
-    // Every thread has numbers of its own for what it draws: another workload's of the same seed are others.
+    // The random numbers of each thread differ from those of another workload with the same seed.
     let seed = place.seed ^ rapidhash_v3(place.name.as_bytes());
     work(&plan, &data, (settings, seed), (facts, notes), driver, clock)?;
     Ok(WorkloadData { database: Some(folder), external: None })
@@ -87,7 +86,7 @@ fn create(
     }
 }
 
-/// Has the threads work until it is over.
+/// Runs the threads until the workload ends.
 fn work(
     plan: &FilesPlan,
     data: &DataSet,
@@ -100,7 +99,7 @@ fn work(
     let mut counted_ns = clock.now_ns();
     let driven = std::thread::scope(|scope| {
         let (shared, writers) = (&shared, data.writers());
-        // Writers have the first numbers: however many readers there are, they keep theirs.
+        // Writers have the first numbers, whatever the number of readers.
         let mut start = |number: u32| {
             let run = move || {
                 if let Err(ThreadEnd::Failed(error)) = data.work(shared, number, writers) {
@@ -123,7 +122,7 @@ fn work(
         data.close();
         driven
     });
-    // What threads did while they ended counts as well.
+    // Operations that completed while the threads ended count as well.
     let t_ns = clock.now_ns();
     let Counts { operations, dropped, state } = shared.counts.take_counts(plan.operations());
     let length_ns = t_ns.saturating_sub(counted_ns);
@@ -139,7 +138,7 @@ impl DataSet {
         })
     }
 
-    /// Threads beside those that the settings name.
+    /// Threads in addition to those of the settings.
     fn writers(&self) -> u32 {
         match self {
             Self::FileTree(_) => 0,
@@ -147,7 +146,7 @@ impl DataSet {
         }
     }
 
-    /// The work of the thread `number`, of which the first `writers` are those beside.
+    /// Runs the thread `number`; the first `writers` threads are writers.
     fn work(&self, shared: &Shared<'_>, number: u32, writers: u32) -> Result<(), ThreadEnd> {
         match self {
             Self::FileTree(file_tree) => tree_worker::work(file_tree, shared, number),
@@ -156,7 +155,7 @@ impl DataSet {
         }
     }
 
-    /// What a reader must know.
+    /// A note for the user.
     fn note(&self) -> Option<String> {
         match self {
             Self::FileTree(_) => None,
@@ -164,7 +163,7 @@ impl DataSet {
         }
     }
 
-    /// Lets go who waits, for good.
+    /// Releases waiting threads, for good.
     fn close(&self) {
         match self {
             Self::FileTree(file_tree) => file_tree.pool.close(),
@@ -174,7 +173,7 @@ impl DataSet {
 }
 
 fn facts(plan: &FilesPlan, data: &DataSet, reused: bool, notes: &[String]) -> Settings {
-    let mut told = json!({
+    let mut facts = json!({
         "personality": plan.personality.name(),
         "files": plan.files,
         "files_at_first": plan.present(),
@@ -197,16 +196,16 @@ fn facts(plan: &FilesPlan, data: &DataSet, reused: bool, notes: &[String]) -> Se
             "io_engine": database.engine(),
         }),
     };
-    let (Value::Object(told), Value::Object(own)) = (&mut told, own) else { return Settings::new() };
-    told.extend(own);
-    told.insert("notes".to_owned(), json!(notes));
+    let (Value::Object(facts), Value::Object(own)) = (&mut facts, own) else { return Settings::new() };
+    facts.extend(own);
+    facts.insert("notes".to_owned(), json!(notes));
     if !plan.is_stable() {
-        told.insert("unstable".to_owned(), json!("it creates, extends and deletes files"));
+        facts.insert("unstable".to_owned(), json!("it creates, extends and deletes files"));
     }
-    std::mem::take(told).into_iter().collect()
+    std::mem::take(facts).into_iter().collect()
 }
 
-/// That the data are not the personality's own, where they are not.
+/// A note where the data do not have the personality's default size.
 fn scaled(plan: &FilesPlan) -> Option<String> {
     let name = plan.personality.name();
     (plan.scale() != 1.0).then(|| {

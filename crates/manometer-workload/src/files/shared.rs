@@ -1,4 +1,4 @@
-//! What all threads of a workload share, and how each operation is begun, timed and counted.
+//! The context of all threads of a workload; starts, times and counts each operation.
 
 use std::io;
 use std::path::Path;
@@ -16,9 +16,9 @@ use super::thread_gate::ThreadGate;
 /// Why a thread ends.
 #[derive(Debug)]
 pub(super) enum ThreadEnd {
-    /// It was told to.
+    /// The workload was stopped.
     Stopped,
-    /// It cannot go on.
+    /// It failed.
     Failed(FilesError),
 }
 
@@ -28,7 +28,7 @@ impl From<FilesError> for ThreadEnd {
     }
 }
 
-/// What all threads share.
+/// The context of all threads.
 pub(super) struct Shared<'a> {
     pub(super) plan: &'a FilesPlan,
     pub(super) seed: u64,
@@ -36,7 +36,7 @@ pub(super) struct Shared<'a> {
     pub(super) gate: ThreadGate,
     pub(super) pace: Pace,
     pub(super) counts: FileCounts,
-    /// Why the first thread that failed did.
+    /// The first error of a thread.
     failed: Mutex<Option<FilesError>>,
 }
 
@@ -54,13 +54,13 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Waits until the thread within its turn may begin an operation.
+    /// Waits until the thread may start an operation.
     pub(super) fn await_operation(&self) -> Result<(), ThreadEnd> {
         if self.gate.await_go() && self.pace.wait(self.clock, &self.gate) { Ok(()) } else { Err(ThreadEnd::Stopped) }
     }
 
-    /// Does `act`, which is `operation` on `path` and tells the bytes that it moved, as the thread `index`, and counts it.
-    /// Nothing where the file is not there.
+    /// Calls `act`, which does `operation` on `path` and returns the bytes that it moved, and counts it for the thread
+    /// `index`. Nothing where the file does not exist.
     pub(super) fn attempt<T>(
         &self,
         index: u32,
@@ -81,13 +81,13 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Sends all threads home because of `error`.
+    /// Stops all threads because of `error`.
     pub(super) fn fail(&self, error: FilesError) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.gate.stop();
     }
 
-    /// Why the first thread that failed did, once all have ended.
+    /// The first error of a thread, once all have ended.
     pub(super) fn into_failed(self) -> Option<FilesError> {
         self.failed.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! How long files and appends are.
+//! The sizes of files and appends.
 
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, Gamma};
@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::SeedableRng as _;
 /// The shape of Filebench's gamma distribution of sizes.
 const SHAPE: f64 = 1.5;
 
-/// The size of each file, the same for the same seed whenever it is asked for.
+/// The size of each file; the same seed gives the same sizes.
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
     gamma: Option<Gamma<f64>>,
@@ -29,7 +29,7 @@ impl Sizes {
     }
 }
 
-/// Bytes of an append, evenly from 1 to what makes `mean_bytes` the mean.
+/// Bytes of an append, uniform with the mean `mean_bytes`.
 pub(super) fn append_bytes(mean_bytes: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     random.random_range(1..=(2 * mean_bytes).saturating_sub(1).max(1))
 }

@@ -1,4 +1,4 @@
-//! What whole runs, which the tests of `manometer-session` make, do not show.
+//! Tests of parts; `manometer-session` tests whole runs.
 
 use std::fs;
 
@@ -38,9 +38,9 @@ fn files_have_the_sizes_that_the_seed_draws() {
     }
 }
 
-/// Linux's memory file system takes direct I/O from 6.6 on; what takes none is told how to go on.
+/// Linux's memory file system takes direct I/O from 6.6 on; without it the error says how to go on.
 #[test]
-fn a_file_system_without_direct_io_is_told_from_one_with() {
+fn a_file_system_without_direct_io_is_refused() {
     let Some(memory) = memory_file_system() else { return };
     let dir = tempfile::tempdir_in(memory).unwrap();
     let plan = FilesPlan::new(&small()).unwrap();

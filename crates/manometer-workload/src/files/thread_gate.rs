@@ -1,21 +1,21 @@
-//! Who may work: what every thread looks at before it begins a turn, and before each operation.
+//! The gate of all threads, which each polls before a loop and before an operation.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Holds threads, lets the first so many of them work, or sends all home.
+/// Holds threads, lets the first `active` of them work, or stops all.
 #[derive(Debug)]
 pub(super) struct ThreadGate {
     going: AtomicBool,
     stopped: AtomicBool,
-    /// How many threads work.
+    /// How many threads may work.
     active: AtomicU32,
     lock: Mutex<()>,
     changed: Condvar,
 }
 
 impl ThreadGate {
-    /// A roster of `active` threads, which wait.
+    /// A closed gate for `active` threads.
     pub(super) fn new(active: u32) -> Self {
         Self {
             going: AtomicBool::new(false),
@@ -30,12 +30,12 @@ impl ThreadGate {
         self.change(|| self.going.store(going, Ordering::Release));
     }
 
-    /// Has the first `active` threads work. The others end their turn.
+    /// Lets the first `active` threads work. The others complete their loop.
     pub(super) fn set_active(&self, active: u32) {
         self.change(|| self.active.store(active, Ordering::Release));
     }
 
-    /// Sends all home, for good.
+    /// Stops all threads, for good.
     pub(super) fn stop(&self) {
         self.change(|| self.stopped.store(true, Ordering::Release));
     }
@@ -44,13 +44,13 @@ impl ThreadGate {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Waits until the thread `index` may begin a turn; false when it is time to go home.
+    /// Waits until the thread `index` may start a loop; false once stopped.
     pub(super) fn await_start(&self, index: u32) -> bool {
         self.wait(|| self.going.load(Ordering::Acquire) && index < self.active.load(Ordering::Acquire))
     }
 
-    /// Waits until a thread within its turn may go on; false when it is time to go home. A thread that has a file in hand
-    /// so gives it back whatever happens to the number of threads.
+    /// Waits until a thread may continue its loop; false once stopped. A thread thus returns its file even where the number of
+    /// threads falls.
     pub(super) fn await_go(&self) -> bool {
         self.wait(|| self.going.load(Ordering::Acquire))
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_beyond_the_number_wait_until_there_is_room_or_all_is_over() {
+    fn threads_beyond_the_active_wait_until_they_may_work_or_all_stop() {
         let gate = ThreadGate::new(1);
         gate.set_going(true);
         assert!(gate.await_start(0) && gate.await_go());

@@ -6,7 +6,7 @@ use super::settings::Personality;
 use super::shared::{Shared, ThreadEnd};
 use super::{fileserver, varmail};
 
-/// The work of the thread `index`.
+/// Runs the thread `index`.
 pub(super) fn work(file_tree: &FileTree, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
     let run_loop = match shared.plan.personality {
         Personality::Varmail => varmail::run_loop,

@@ -3,7 +3,7 @@
 use super::client::FileClient;
 use super::shared::ThreadEnd;
 
-/// One turn, in the order of Filebench's `varmail`.
+/// One loop, in the order of Filebench's `varmail`.
 pub(super) fn run_loop(client: &mut FileClient<'_>) -> Result<(), ThreadEnd> {
     client.delete()?;
     client.create(|client, _, file, path| {

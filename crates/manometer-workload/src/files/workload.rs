@@ -1,4 +1,4 @@
-//! A `files` workload as a session drives it: its roster of threads, its rate, its counts.
+//! A `files` workload as a session drives it: its threads, its rate, its counts.
 
 use manometer_measure::plan::Settings;
 
@@ -11,10 +11,10 @@ use crate::error::WorkloadError;
 use crate::sample::Counts;
 use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
-/// Starts the thread of a number.
+/// Starts the thread with a number.
 pub(super) type StartThread<'a> = dyn FnMut(u32) -> Result<(), FilesError> + 'a;
 
-/// Threads that work on files.
+/// The threads of a `files` workload.
 pub(super) struct FilesWorkload<'a> {
     shared: &'a Shared<'a>,
     settings: FilesSettings,

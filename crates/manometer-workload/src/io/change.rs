@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_made_together() {
+    fn changes_take_effect_together() {
         let line = "iodepth=16 write_ratio=1 block_size=8KiB dsync=true rate=10MiB/s direct=false";
         let changed = apply(&IoSettings::default(), &changes(line), 4096).unwrap();
         let expected = IoSettings {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
+    fn invalid_changes_are_refused_with_valid_values() {
         for (line, name, wanted) in [
             ("file_size=2GiB", "file_size", "start"),
             ("files=2", "files", "start"),

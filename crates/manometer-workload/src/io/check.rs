@@ -82,7 +82,7 @@ fn files(settings: &IoSettings, unit: u64) -> Result<(), SettingError> {
     Ok(())
 }
 
-/// Checks what `settings` say of a trace beside what they say of a pattern.
+/// Checks the settings of a trace, and that those of a pattern are at their defaults.
 fn check_replay(settings: &IoSettings) -> Result<(), SettingError> {
     let recorded = &settings.replay;
     if recorded.trace.is_none() {
@@ -132,7 +132,7 @@ mod tests {
     use crate::replay::Timing;
 
     #[test]
-    fn what_does_not_go_with_a_trace_is_refused_with_what_does() {
+    fn settings_of_a_pattern_are_refused_beside_a_trace() {
         let recorded = BlockReplaySettings { trace: Some("t".into()), ..BlockReplaySettings::default() };
         let good = IoSettings { replay: recorded.clone(), ..IoSettings::default() };
         let with = |change: BlockReplaySettings| IoSettings { replay: change, ..good.clone() };

@@ -1,4 +1,4 @@
-//! What was done since it was last read.
+//! Counts since the last sample.
 
 use manometer_measure::LatencyHistogram;
 
@@ -7,14 +7,14 @@ use crate::sample::{Counts, OperationSample};
 /// The state column that counts `fdatasync` calls.
 pub(super) const SYNCS: &str = "fdatasyncs";
 
-/// One direction.
+/// The counts of one direction.
 #[derive(Debug, Default)]
 pub(super) struct DirectionCounts {
     requests: u64,
     bytes: u64,
     pub(super) retries: u64,
     latency: LatencyHistogram,
-    /// From when requests were due; empty where nothing says when.
+    /// Response times; empty where requests have no due time.
     response: LatencyHistogram,
 }
 
@@ -30,8 +30,8 @@ impl DirectionCounts {
     }
 
     fn take(&mut self) -> OperationSample {
-        let told = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
-        let (latency, response) = (told(&self.latency), told(&self.response));
+        let encoded = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
+        let (latency, response) = (encoded(&self.latency), encoded(&self.response));
         let sample = OperationSample {
             requests: self.requests,
             bytes: self.bytes,
@@ -49,7 +49,7 @@ impl DirectionCounts {
     }
 }
 
-/// Both directions, and the calls that make writes durable.
+/// The counts of reads, writes and `fdatasync` calls.
 #[derive(Debug, Default)]
 pub(super) struct IoCounts {
     pub(super) read: DirectionCounts,
@@ -58,7 +58,7 @@ pub(super) struct IoCounts {
 }
 
 impl IoCounts {
-    /// What was counted since this was called last.
+    /// The counts since the last call.
     pub(super) fn take(&mut self) -> Counts {
         let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
         let syncs = std::mem::take(&mut self.syncs);

@@ -25,7 +25,7 @@ pub enum IoError {
     /// A file could not be created or opened.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The files would lie in memory.
+    /// The files would be in memory.
     #[error("{0} is on a file system in memory, which says nothing about a device: name a directory on a disk")]
     Memory(PathBuf),
     /// The device refused a request.

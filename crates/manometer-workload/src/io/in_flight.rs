@@ -1,4 +1,4 @@
-//! The requests in flight: each is repeated until all of it is done, counted, or given up with its name.
+//! The requests in flight: each is retried until it is complete and counted, or reported as an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use super::IoError;
 use super::counts::IoCounts;
 use super::request::BlockRequest;
 
-/// How often one request is repeated before it is an error.
+/// The most retries of one request.
 const MAX_RETRIES: u32 = 100;
 
-/// Direct I/O goes on only at a sector's beginning.
+/// Direct I/O continues only at the start of a sector.
 const SECTOR_BYTES: u32 = 512;
 
-/// A request and what has become of it.
+/// A request and its progress.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// The request, or what is left of it.
+    /// The request, or its rest.
     request: Submission,
     /// Bytes of the whole request.
     whole: u32,
-    /// When it was due, where something says so.
+    /// When it was due, if it has a due time.
     due_ns: Option<u64>,
     sent_ns: u64,
     retries: u32,
@@ -57,7 +57,7 @@ impl InFlight {
         !self.free.is_empty()
     }
 
-    /// Sends a read or a write, which may have been due at a moment, when there is room.
+    /// Sends a read or a write, if a slot is free.
     pub(super) fn send(&mut self, next: BlockRequest, due_ns: Option<u64>, now_ns: u64, data: &mut DataGenerator) {
         let operation = if next.write { IoOperation::Write } else { IoOperation::Read };
         let Some(slot) = self.free.pop() else { return };
@@ -68,7 +68,7 @@ impl InFlight {
         self.submit(Submission { slot, operation, file, offset, skip: 0, length }, due_ns, now_ns);
     }
 
-    /// Sends an `fdatasync` of `file`, when there is room.
+    /// Sends an `fdatasync` of `file`, if a slot is free.
     pub(super) fn send_sync(&mut self, file: u32, now_ns: u64) {
         let Some(slot) = self.free.pop() else { return };
         self.submit(
@@ -90,7 +90,7 @@ impl InFlight {
         waited.map_err(|source| IoError::Wait { engine: self.engine, source })
     }
 
-    /// Works off what has finished by `now_ns`; `wrote` hears of the file of every finished write.
+    /// Handles the requests that completed by `now_ns`; calls `wrote` with the file of every completed write.
     pub(super) fn complete(
         &mut self,
         now_ns: u64,
@@ -122,7 +122,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Sends the rest of a request that was cut short or put off.
+    /// Sends the rest of a request that was short or deferred.
     fn repeat(&mut self, completion: Completion, paths: &[PathBuf], counts: &mut IoCounts) -> Result<(), IoError> {
         let Completion { slot, result } = completion;
         let Slot { request, whole, retries, .. } = &mut self.slots[slot as usize];
@@ -145,7 +145,7 @@ impl InFlight {
     }
 }
 
-/// The error that `result` is, told of the whole request.
+/// The error of `result`, for the whole request.
 fn failure(rest: &Submission, whole: u32, result: i32, paths: &[PathBuf]) -> IoError {
     let operation = match rest.operation {
         IoOperation::Read => "read",

@@ -1,8 +1,7 @@
 //! Reads and writes of files: one thread keeps a fixed number of requests in flight, or follows a recorded trace.
 //!
-//! [`IoSettings`] says what, [`validate`] whether it makes sense, [`run`] does it. Deciding is apart from
-//! doing: the pattern of requests, the token bucket, the timetable and the change of settings are values
-//! and pure functions; only the flight of requests touches the kernel.
+//! [`validate`] checks [`IoSettings`], [`run`] runs them. The pattern of requests, the token bucket, the timetable and
+//! changes of settings are values and pure functions; only the requests in flight touch the kernel.
 
 mod change;
 mod check;

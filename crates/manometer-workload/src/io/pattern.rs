@@ -1,4 +1,4 @@
-//! Which request comes next. The k-th request of a seed is the same on every device.
+//! The pattern of requests. The k-th request of a seed is the same on every device.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
@@ -6,7 +6,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use super::IoSettings;
 use super::request::BlockRequest;
 
-/// The parts of all files, numbered through, and the dice.
+/// The blocks of all files, numbered through, and the random generator.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     random: Xoshiro256PlusPlus,
@@ -15,7 +15,7 @@ pub(super) struct Pattern {
     block_bytes: u64,
     parts_each: u64,
     parts: u64,
-    /// The part that a sequential request takes.
+    /// The block of the next sequential request.
     following: u64,
 }
 
@@ -34,7 +34,7 @@ impl Pattern {
         pattern
     }
 
-    /// Goes on under other settings, from the same place of the same file.
+    /// Continues under other settings, from the same place of the same file.
     pub(super) fn change(&mut self, settings: &IoSettings) {
         let (file, offset) = self.place(self.following);
         self.write_ratio = settings.write_ratio;
@@ -61,7 +61,7 @@ impl Pattern {
         ((part / self.parts_each) as u32, part % self.parts_each * self.block_bytes)
     }
 
-    /// True with probability `ratio`; draws nothing when there is nothing to choose.
+    /// True with probability `ratio`; draws nothing for 0 and 1.
     fn chance(&mut self, ratio: f64) -> bool {
         if ratio <= 0.0 || ratio >= 1.0 {
             return ratio >= 1.0;
@@ -70,7 +70,7 @@ impl Pattern {
         ((self.random.next_u64() >> 11) as f64) < ratio * (1u64 << 53) as f64
     }
 
-    /// Uniform up to a bias of parts / 2^64.
+    /// A uniformly random block, up to a bias of parts / 2^64.
     fn random_part(&mut self) -> u64 {
         ((u128::from(self.random.next_u64()) * u128::from(self.parts)) >> 64) as u64
     }

@@ -1,4 +1,4 @@
-//! From settings to requests: check, create the files, report what was found, run.
+//! Runs an `io` workload: checks the settings, creates the files, reports the facts, sends requests.
 
 use std::path::{Path, PathBuf};
 
@@ -19,25 +19,24 @@ use super::{IoError, IoSettings, parse_script, validate};
 use crate::error::WorkloadError;
 use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadEvent};
 
-/// Where the file system does not tell its block's size.
+/// The block size where the file system does not report it.
 const USUAL_BLOCK_BYTES: u64 = 4096;
 
 /// An `io` workload and its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IoJob {
-    /// The files, as many as the settings say.
+    /// The files.
     pub paths: Vec<PathBuf>,
-    /// What may be done with those that exist.
+    /// What may be done with existing files.
     pub existing: FileReuse,
-    /// What to do.
+    /// The settings.
     pub settings: IoSettings,
     /// The seed of every random choice.
     pub seed: u64,
 }
 
 impl IoJob {
-    /// The workload `name` with files of its own below `directory`; equal files of a workload before it are
-    /// used as they are when `reuse`.
+    /// The workload `name` with its own files below `directory`; with `reuse`, equal files of an earlier workload are used.
     pub fn in_directory(directory: &Path, name: &str, reuse: bool, settings: IoSettings, seed: u64) -> Self {
         let paths = paths_in(&directory.join(name), &settings);
         let existing = if reuse { FileReuse::Reuse } else { FileReuse::Remake };
@@ -69,11 +68,11 @@ pub fn paths_in(folder: &Path, settings: &IoSettings) -> Vec<PathBuf> {
     (0..settings.files).map(|file| folder.join(format!("{file}.data"))).collect()
 }
 
-/// Creates the files, then sends requests until `driver` has it end or the trace is over. Samples come from the start on;
-/// the last one may be shorter than the interval.
+/// Creates the files, then sends requests until `driver` stops it or the trace ends. Samples come from the start on; the
+/// last one may be shorter than the interval.
 ///
 /// # Errors
-/// The job makes no sense here, its files cannot be created, or the device refused a request.
+/// The job is invalid here, its files cannot be created, or the device refused a request.
 pub fn run(job: &IoJob, driver: &mut dyn Driver, clock: &dyn Clock) -> Result<(), WorkloadError> {
     let (settings, fs_block_bytes) = resolve(job)?;
     let trace = BlockTrace::new(&settings)?;
@@ -89,7 +88,7 @@ pub fn run(job: &IoJob, driver: &mut dyn Driver, clock: &dyn Clock) -> Result<()
     let mut open = |settings: &IoSettings| file::open(&files, &options(settings, slot_bytes, engine, may_write));
     let backend = open(&settings).map_err(IoError::from)?;
     let facts = facts(&settings, trace.as_ref(), &files, &created, backend.as_ref());
-    // Bytes of their own for every run: the same ones again would help a device that deduplicates.
+    // New bytes for every run: equal bytes would help a device that deduplicates.
     let data = DataGenerator::new(data_seed ^ clock.now_ns());
     let files = IoFiles { paths: files.paths.clone(), engine, fs_block_bytes, may_write };
     let margin_ns = trace.as_ref().map_or(0, |trace| trace.margin_ns(clock));
@@ -98,33 +97,33 @@ pub fn run(job: &IoJob, driver: &mut dyn Driver, clock: &dyn Clock) -> Result<()
     requests.send(driver, clock)
 }
 
-/// The requests of a workload whose files are there.
+/// The requests of a workload whose files exist.
 pub struct IoRequests<'a> {
-    /// What to send.
+    /// The requests to send.
     pub settings: IoSettings,
-    /// Where to.
+    /// The files.
     pub files: IoFiles,
-    /// The trace that says what to send instead of a pattern.
+    /// The trace that replaces the pattern.
     pub trace: Option<BlockTrace>,
     /// How long before a request of a trace is due waiting for it becomes polling.
     pub margin_ns: u64,
-    /// What is set up for the settings.
+    /// The backend for the settings.
     pub backend: Box<dyn IoBackend>,
-    /// Sets up another for other settings.
+    /// Opens another backend for other settings.
     pub open: &'a mut OpenBackend<'a>,
-    /// What is written.
+    /// The bytes to write.
     pub data: DataGenerator,
     /// The seed of the pattern.
     pub pattern_seed: u64,
-    /// What the driver is told when all is ready.
+    /// Facts that the driver receives once all is ready.
     pub facts: Settings,
 }
 
 impl IoRequests<'_> {
-    /// Sends them as `driver` says.
+    /// Sends them, controlled by `driver`.
     ///
     /// # Errors
-    /// The device refused a request, or the trace is no longer what it was.
+    /// The device refused a request, or the trace changed.
     pub fn send(self, driver: &mut dyn Driver, clock: &dyn Clock) -> Result<(), WorkloadError> {
         let Self { settings, files, trace, margin_ns, backend, open, data, pattern_seed, facts } = self;
         let script = match &settings.script {
@@ -150,7 +149,7 @@ impl IoRequests<'_> {
     }
 }
 
-/// The settings with the engine that will be used, checked for the place where the files will lie.
+/// The settings with their I/O engine, checked for the file system of the files.
 fn resolve(job: &IoJob) -> Result<(IoSettings, u64), IoError> {
     let folder = job.folder();
     let fs_block_bytes = mount::block_size_bytes(folder).unwrap_or(USUAL_BLOCK_BYTES);
@@ -166,7 +165,7 @@ fn resolve(job: &IoJob) -> Result<(IoSettings, u64), IoError> {
     Ok((settings, fs_block_bytes))
 }
 
-/// Creates the files that are not there; their paths, or nothing when it was stopped meanwhile.
+/// Creates the missing files; returns their paths, or nothing where it was stopped.
 fn create_files(
     job: &IoJob,
     files: &FileSet,

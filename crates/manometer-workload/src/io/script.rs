@@ -4,11 +4,11 @@ use super::IoSettings;
 use super::change::apply;
 use crate::script::{self, ScriptError, ScriptStep};
 
-/// Reads a timetable and tries every step on the settings that it will find. Steps at the same time
-/// become one.
+/// Parses a timetable and tries every step on the settings that the steps before it leave. Steps at the same time become
+/// one.
 ///
 /// # Errors
-/// The first step that cannot be read or made.
+/// The first invalid step.
 pub fn parse_script(text: &str, settings: &IoSettings, fs_block_bytes: u64) -> Result<Vec<ScriptStep>, ScriptError> {
     let mut settings = settings.clone();
     script::parse_script(text, |changes| {
@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_at_one_time_is_tried_together() {
+    fn changes_at_one_time_are_tried_together() {
         let deep =
             IoSettings { block_size: manometer_measure::ByteSize(4 << 20), iodepth: 256, ..IoSettings::default() };
         parse_script("1m: iodepth = 1024; 1m: block_size = 1MiB", &deep, 4096).unwrap();
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_their_place_and_what_is_right() {
+    fn errors_name_their_step_and_a_valid_form() {
         for (text, step, reason) in [
             ("iodepth = 2", 1, "20m: iodepth = 2"),
             ("1m: iodepth = 2; soon: iodepth = 4", 2, "15m"),

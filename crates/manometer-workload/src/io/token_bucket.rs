@@ -2,7 +2,7 @@
 
 use manometer_measure::Rate;
 
-/// How long unused tokens are kept: a workload that was held up catches up with this much at once.
+/// How long unused tokens are kept: a workload that was held up catches up with this many at once.
 const BURST_S: f64 = 0.01;
 
 /// Tokens come in evenly; each request takes its own. A request that is larger than the bucket leaves it in
@@ -23,7 +23,7 @@ impl TokenBucket {
     /// Takes the tokens of one request of `bytes`.
     ///
     /// # Errors
-    /// They are not there yet: the moment at which they will be.
+    /// They are not available yet: the time at which they will be.
     pub(crate) fn take(&mut self, now_ns: u64, bytes: u64) -> Result<(), u64> {
         self.fill(now_ns);
         if self.tokens < 0.0 {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_not_made_up_for() {
+    fn a_pause_earns_no_more_than_a_burst() {
         let clock = ManualClock::at(0);
         let mut bucket = TokenBucket::new(Rate::Requests(1000.0), 0);
         clock.advance(60_000_000_000);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_promised_moment_is_kept() {
+    fn tokens_are_ready_at_the_promised_time() {
         let mut bucket = TokenBucket::new(Rate::Requests(3.0), 0);
         assert_eq!(bucket.take(0, 1), Ok(()));
         let ready_ns = bucket.take(0, 1).unwrap_err();

@@ -5,10 +5,10 @@ use super::trace::BlockTrace;
 use super::{IoError, IoSettings, parse_script};
 
 /// Checks `settings` for files on a file system with blocks of `fs_block_bytes`, its timetable and
-/// its recorded trace included, which is read to its end unless it was before.
+/// its recorded trace included, which is read to its end unless it was already.
 ///
 /// # Errors
-/// The first setting that is wrong, with what would be right.
+/// The first invalid setting.
 pub fn validate(settings: &IoSettings, fs_block_bytes: u64) -> Result<(), IoError> {
     check(settings, fs_block_bytes)?;
     BlockTrace::new(settings)?;
@@ -19,7 +19,7 @@ pub fn validate(settings: &IoSettings, fs_block_bytes: u64) -> Result<(), IoErro
 }
 
 impl IoSettings {
-    /// Whether it writes, as far as its settings or its trace tell.
+    /// Whether it writes, by its settings or its trace.
     ///
     /// # Errors
     /// The trace cannot be read, or not be replayed on files.
@@ -40,14 +40,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_right_passes() {
+    fn valid_settings_pass() {
         assert!(validate(&IoSettings::default(), 4096).is_ok());
         let large = IoSettings { iodepth: 1024, block_size: ByteSize(1 << 20), ..IoSettings::default() };
         assert!(validate(&large, 4096).is_ok());
     }
 
     #[test]
-    fn every_mistake_names_its_setting_and_what_would_be_right() {
+    fn every_error_names_its_setting_and_a_valid_value() {
         let good = IoSettings::default;
         let cases = [
             (IoSettings { write_ratio: 1.5, ..good() }, "write_ratio", "from 0 to 1"),

@@ -22,10 +22,10 @@ use crate::script::ScriptStep;
 use crate::setting_error::SettingError;
 use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload};
 
-/// Sets a backend up for settings.
+/// Sets up a backend for settings.
 pub type OpenBackend<'a> = dyn FnMut(&IoSettings) -> Result<Box<dyn IoBackend>, FileError> + 'a;
 
-/// What stays the same during a run.
+/// The files of a run and how they are used; constant during the run.
 #[derive(Debug, Clone)]
 pub struct IoFiles {
     /// The files.
@@ -38,9 +38,9 @@ pub struct IoFiles {
     pub may_write: bool,
 }
 
-/// Where requests come from.
+/// The source of requests.
 pub(super) enum RequestSource<'a> {
-    /// The settings.
+    /// The pattern of the settings.
     Pattern(Pattern),
     /// A trace.
     Trace(Box<TraceSource<'a>>),
@@ -66,9 +66,9 @@ pub(super) struct IoWorkload<'a, 't> {
     counts: IoCounts,
     going: bool,
     checked: Option<CheckedChange>,
-    /// Whether the change that was checked waits for the flight to drain.
+    /// Whether the checked change waits until requests have drained.
     is_draining: bool,
-    /// When requests that are finished and not yet counted were waited for.
+    /// When the completed requests that are not yet counted were received.
     finished_ns: Option<u64>,
     /// Finished writes of each file since its last `fdatasync`, and the files for which one is due.
     unsynced: Vec<u64>,
@@ -103,7 +103,7 @@ impl<'a, 't> IoWorkload<'a, 't> {
         }
     }
 
-    /// How the schedule of a trace was kept up to `now_ns`; nothing of a pattern.
+    /// The outcome of a trace up to `now_ns`; nothing for a pattern.
     pub(super) fn into_replayed(self, now_ns: u64) -> Option<ReplayOutcome> {
         match self.source {
             RequestSource::Pattern(_) => None,
@@ -111,7 +111,7 @@ impl<'a, 't> IoWorkload<'a, 't> {
         }
     }
 
-    /// Sends as many requests as may be in flight, and returns until when there is nothing else to do.
+    /// Sends requests up to the queue depth, and returns until when there is nothing else to do.
     fn fill(&mut self, mut now_ns: u64, deadline_ns: u64, clock: &dyn Clock) -> u64 {
         if !self.going || self.is_draining {
             return deadline_ns;
@@ -133,10 +133,10 @@ impl<'a, 't> IoWorkload<'a, 't> {
         deadline_ns
     }
 
-    /// The request whose turn it is at `now_ns` and when it was due, where something says so.
+    /// The next request at `now_ns` and when it was due, if it has a due time.
     ///
     /// # Errors
-    /// There is none yet: the moment before which there is not.
+    /// There is none before the returned time.
     fn next(&mut self, now_ns: u64) -> Result<(BlockRequest, Option<u64>), u64> {
         match &mut self.source {
             RequestSource::Pattern(pattern) => {
@@ -152,7 +152,7 @@ impl<'a, 't> IoWorkload<'a, 't> {
         }
     }
 
-    /// Waits for the flight, or for time alone when nothing is in flight; returns what time it is then.
+    /// Waits for completions, or for the time alone when nothing is in flight; returns the time afterwards.
     fn wait(&mut self, now_ns: u64, deadline_ns: u64, clock: &dyn Clock) -> Result<u64, IoError> {
         let margin_ns = if let RequestSource::Trace(trace) = &self.source { trace.margin_ns } else { 0 };
         let is_soon = deadline_ns.saturating_sub(now_ns) <= margin_ns;
@@ -163,14 +163,14 @@ impl<'a, 't> IoWorkload<'a, 't> {
             clock.sleep_until(deadline_ns - margin_ns);
             return Ok(clock.now_ns());
         }
-        // What finishes shortly before a request is due is polled for without sleeping.
+        // Shortly before a request is due, completions are polled for without sleeping.
         self.in_flight.wait(now_ns, if is_soon { now_ns } else { deadline_ns - margin_ns })?;
         let now_ns = clock.now_ns();
         self.finished_ns = Some(now_ns);
         Ok(now_ns)
     }
 
-    /// Counts what has finished.
+    /// Counts completed requests.
     fn complete(&mut self) -> Result<(), IoError> {
         let Some(finished_ns) = self.finished_ns.take() else { return Ok(()) };
         let (every, unsynced, due) = (self.settings.fdatasync_every, &mut self.unsynced, &mut self.sync_due);
@@ -184,7 +184,7 @@ impl<'a, 't> IoWorkload<'a, 't> {
         self.in_flight.complete(finished_ns, &self.files.paths, &mut self.counts, &mut wrote)
     }
 
-    /// What `changes` would lead to.
+    /// The result of `changes`.
     fn resolve(&self, changes: &Settings) -> Result<CheckedChange, IoError> {
         let block_bytes = self.files.fs_block_bytes;
         let settings = apply(&self.settings, changes, block_bytes)?;
@@ -253,7 +253,7 @@ impl Workload for IoWorkload<'_, '_> {
         Ok(if self.is_draining { DrainMode::Fully } else { DrainMode::None })
     }
 
-    /// Sets the backend up anew where its shape changes; the old one stays when that fails.
+    /// Opens a new backend where its shape changes; the old one stays if that fails.
     fn apply_change(&mut self, now_ns: u64) -> Result<ChangeOutcome, WorkloadError> {
         let Some(CheckedChange { changes, settings, script }) = self.checked.take() else {
             return Ok(ChangeOutcome::Refused("no change was checked".to_owned()));
@@ -285,6 +285,7 @@ pub(super) fn may_write(settings: &IoSettings, may_write: bool) -> Result<(), Se
     if may_write || settings.write_ratio == 0.0 {
         return Ok(());
     }
-    let wanted = "the file is read-only, because Manometer did not create it: write 0, name a new file, or allow overwriting";
+    let wanted =
+        "the file is read-only, because Manometer did not create it: write 0, name a new file, or allow overwriting";
     Err(SettingError::new("write_ratio", settings.write_ratio, wanted))
 }

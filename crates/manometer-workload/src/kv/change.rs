@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_made_together() {
+    fn changes_take_effect_together() {
         let line = "rate=\"10..20 in 1m\" distribution=uniform read_proportion=1 update_proportion=3 field_length=7";
         let (changed, plan) = apply(&null(), &changes(line)).unwrap();
         assert!(matches!(plan.pace, PacePlan::Open(_)));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
+    fn invalid_changes_are_refused_with_valid_values() {
         for (line, wanted) in [
             ("records=5", "start another workload"),
             ("engine=null", "start another workload"),

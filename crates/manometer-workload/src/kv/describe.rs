@@ -221,7 +221,10 @@ mod tests {
     fn each_requested_top_appears_once() {
         let records =
             |description: PopularityDescription| description.top.iter().map(|top| top.records).collect::<Vec<_>>();
-        assert_eq!(records(described(KeyDistribution::Uniform, 1_000_000, None)), [1, 100, 1000, 10_000, 100_000, 500_000]);
+        assert_eq!(
+            records(described(KeyDistribution::Uniform, 1_000_000, None)),
+            [1, 100, 1000, 10_000, 100_000, 500_000]
+        );
         assert_eq!(records(described(KeyDistribution::Uniform, 100, None)), [1, 10, 50]);
         assert_eq!(records(described(KeyDistribution::Uniform, 1, None)), [1]);
     }

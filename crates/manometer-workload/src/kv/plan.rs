@@ -256,8 +256,7 @@ impl KvPlan {
             return bad("pipeline", self.pipeline.into(), "write a number from 1 to 4096");
         }
         if self.pipeline > 1 && self.pace != PacePlan::Closed {
-            let wanted =
-                "a pipeline needs a closed loop without think time: write 1, or remove rate and think";
+            let wanted = "a pipeline needs a closed loop without think time: write 1, or remove rate and think";
             return bad("pipeline", self.pipeline.into(), wanted);
         }
         if self.pace != PacePlan::Closed && self.spec.operations().contains(&Operation::Next) {

@@ -1,4 +1,4 @@
-//! The timetable of a `kv` workload, and what needs it tried: a whole plan.
+//! The timetable of a `kv` workload, and whole plans, which include it.
 
 use super::change::apply;
 use super::error::KvError;
@@ -9,10 +9,10 @@ use super::resolve::resolve;
 use super::settings::KvSettings;
 use crate::script::{ScriptError, ScriptStep, parse_script};
 
-/// The timetable of `settings`, every step tried on the settings that it will find.
+/// The timetable of `settings`; every step is tried on the settings that the steps before it leave.
 ///
 /// # Errors
-/// The first step that cannot be read or made.
+/// The first invalid step.
 pub fn read_script(settings: &KvSettings) -> Result<Vec<ScriptStep>, ScriptError> {
     let Some(text) = &settings.script else { return Ok(Vec::new()) };
     let mut current = KvSettings { script: None, ..settings.clone() };
@@ -45,7 +45,7 @@ impl KvSettings {
         if matches!(plan.spec.mix, OperationMix::Ycsb(_))
             && plan.spec.record_range() != RecordRange::whole(plan.spec.records)
         {
-            // A part of the records stays the same part of them.
+            // A partial load keeps its share of the records.
             let (first, loaded) = ((plan.spec.first as f64 * factor) as u64, scaled(plan.spec.loaded));
             shrunk.properties.insert("insertstart".to_owned(), first.to_string());
             shrunk.properties.insert("insertcount".to_owned(), loaded.to_string());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timetable_is_tried_when_it_is_read() {
+    fn a_timetable_is_tried_when_it_is_parsed() {
         let with = |script: &str| KvSettings { script: Some(script.to_owned()), ..null() };
         let steps = read_script(&with("10m: read_proportion = 0.5; 20m: rate = 0s: 100, 1m: 200")).unwrap();
         assert_eq!(steps.len(), 2);

@@ -123,8 +123,9 @@ impl<C: Clock> Workload for KvWorkload<'_, C> {
         }
         let counts = self.going.then(|| self.count(now_ns));
         if let dropped @ 1.. = self.newly_dropped(now_ns) {
-            let text =
-                format!("{dropped} requests that waited in a pause were dropped by the change that ended the open loop");
+            let text = format!(
+                "{dropped} requests that waited in a pause were dropped by the change that ended the open loop"
+            );
             self.events.push(WorkloadEvent::Note { t_ns: now_ns, text });
         }
         self.sampler.add_operations(&plan.spec.operations());

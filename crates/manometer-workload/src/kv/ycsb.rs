@@ -244,8 +244,9 @@ fn run_properties(properties: &Properties) -> Result<RunProperties, KvError> {
 
 impl RunProperties {
     fn notes(self, settings: &KvSettings) -> Vec<String> {
-        let note =
-            |name, value: u64| format!("`{name}` = {value} applies to `manometer kv`; in an experiment it has no effect");
+        let note = |name, value: u64| {
+            format!("`{name}` = {value} applies to `manometer kv`; in an experiment it has no effect")
+        };
         let count = self.operation_count.filter(|_| settings.operations.is_none());
         let notes = [
             count.map(|count| note("operationcount", count)),

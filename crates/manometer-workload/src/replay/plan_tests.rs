@@ -67,7 +67,7 @@ fn equal_times_are_noted_with_the_step_of_the_clock() {
 fn missing_sizes_are_refused_where_they_are_needed() {
     refused("insert,a,1,\n", |_| {}, "1 of its writes have no size: set the bytes of a value");
     refused("read,a,1,\n", |settings| settings.on_miss = OnMiss::Put, "to put after a miss");
-    refused("read,a,1,\n", |settings| settings.load = true, "keys that are to be loaded have no size");
+    refused("read,a,1,\n", |settings| settings.load = true, "keys to load have no size");
     assert!(planned("read,a,1,\n", |_| {}).is_ok(), "a read needs none");
     assert!(planned("insert,a,1,\n", |settings| settings.value_size = Some(5)).is_ok());
 }

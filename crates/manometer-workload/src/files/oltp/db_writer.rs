@@ -1,4 +1,4 @@
-//! A writer: a batch of blocks at random places, all in flight together, then the next.
+//! A database writer: a batch of blocks at random places, all in flight together, then the next.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::super::shared::{Shared, ThreadEnd};
 use super::ratios::BATCH;
 use super::{BlockChooser, Database};
 
-/// The longest wait for writes without a look at what has finished.
+/// The longest wait for writes between two polls.
 const GATE_POLL_NS: u64 = 10_000_000;
 
 pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
@@ -68,7 +68,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Waits until all of it is written.
+    /// Waits until the batch is written.
     fn await_writes(&mut self) -> Result<(), ThreadEnd> {
         let mut left = self.sent.len();
         let mut finished = Vec::new();
@@ -83,7 +83,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether a write has come to its end; one that the kernel puts off is sent again.
+    /// Whether a write is complete; one that the kernel defers is sent again.
     fn complete(&mut self, completion: Completion) -> Result<bool, ThreadEnd> {
         let (request, sent_ns) = self.sent[completion.slot as usize];
         if completion.should_retry() {

@@ -1,4 +1,4 @@
-//! The writer of the log: one block behind the other, each durable, and from the begin again at the end.
+//! The log writer: one durable block after another, wrapping around at the end.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};

@@ -1,7 +1,7 @@
 //! A database: readers at random places, writers of batches behind them, and one writer of a log.
 //!
 //! As in Filebench's `oltp`, writers follow readers: every writer's batch takes a thousand reads, a write of the log 3,200,
-//! and readers wait where writers fall too far behind. The processor time that Filebench burns beside is left out.
+//! and readers wait where writers fall too far behind. The processor time that Filebench burns is left out.
 
 mod db_writer;
 mod log_writer;
@@ -26,7 +26,7 @@ use super::FilesError;
 use super::plan::{FilesPlan, LOG_FILE_BYTES};
 use super::shared::{Shared, ThreadEnd};
 
-/// Where the file system does not tell its block's size.
+/// The block size where the file system does not report it.
 const USUAL_BLOCK_BYTES: u64 = 4096;
 
 /// A few large files and a log, open.
@@ -45,8 +45,8 @@ fn data_files(plan: &FilesPlan, root: &Path) -> FileSet {
     FileSet { paths, bytes_each: plan.mean_file_bytes }
 }
 
-/// Makes the files of `plan` below `root`. `progress` hears of the bytes written and wanted, and can break off: then
-/// some are not made.
+/// Creates the files of `plan` below `root`. `progress` receives the bytes written and required; where it breaks, some
+/// files are not created.
 pub(super) fn create(
     plan: &FilesPlan,
     root: &Path,
@@ -102,7 +102,7 @@ impl Database {
         self.engine
     }
 
-    /// What a reader must know of the requests.
+    /// A note for the user on the requests.
     pub(super) fn note(&self) -> Option<String> {
         note(self.request_bytes)
     }
@@ -122,13 +122,13 @@ impl Database {
         if index < DB_WRITERS { db_writer::work(self, shared, index) } else { log_writer::work(self, shared, index) }
     }
 
-    /// Lets go who waits, for good.
+    /// Releases waiting threads, for good.
     pub(super) fn close(&self) {
         self.writer_schedule.close();
     }
 }
 
-/// Whether the file at `path`, which may have been made long ago, has `bytes` still.
+/// Checks that the file at `path` still has `bytes`.
 fn check_length(path: &Path, bytes: u64) -> Result<(), FilesError> {
     let found = std::fs::metadata(path).map_err(|error| FilesError::of("examining", path, error))?;
     if found.len() == bytes { Ok(()) } else { Err(FilesError::Truncated(path.to_owned())) }
@@ -139,7 +139,7 @@ fn request_bytes(block: u64) -> u32 {
     REQUEST_BYTES.next_multiple_of(block.max(1)) as u32
 }
 
-/// That reads and writes of `request_bytes` are not what they should be, where that is so.
+/// A note where reads and writes of `request_bytes` differ from the intended size.
 fn note(request_bytes: u32) -> Option<String> {
     let (got, wanted) = (ByteSize(u64::from(request_bytes)), ByteSize(REQUEST_BYTES));
     (got != wanted)
@@ -149,8 +149,8 @@ fn note(request_bytes: u32) -> Option<String> {
 /// The multiple of bytes that direct I/O on `path` takes.
 fn block_bytes(path: &Path) -> u64 {
     let logical = || {
-        let told = device_of(path)?.disk_sysfs().join("queue/logical_block_size");
-        std::fs::read_to_string(told).ok()?.trim().parse().ok()
+        let file = device_of(path)?.disk_sysfs().join("queue/logical_block_size");
+        std::fs::read_to_string(file).ok()?.trim().parse().ok()
     };
     let known = file::direct_alignment_bytes(path).or_else(logical);
     known.or_else(|| mount::block_size_bytes(path)).unwrap_or(USUAL_BLOCK_BYTES)
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_whole_blocks_and_it_is_told_where_they_had_to_grow() {
+    fn requests_are_whole_blocks_and_a_note_says_where_they_grew() {
         for (block, bytes) in [(1, 2048), (512, 2048), (2048, 2048), (4096, 4096), (16_384, 16_384)] {
             assert_eq!(request_bytes(block), bytes);
             assert_eq!(note(bytes).is_some(), bytes != 2048);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_is_written_as_read_and_the_log() {
+    fn writes_match_reads_and_the_log() {
         assert_eq!(ratios::WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
     }
 }

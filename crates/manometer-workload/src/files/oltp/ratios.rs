@@ -1,11 +1,11 @@
 //! How many bytes `oltp` reads and writes, and in which ratio.
 
-/// How a writer follows.
+/// How a writer follows the readers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WriterRatio {
-    /// The reads that each of its batches takes.
+    /// Reads per batch.
     pub(super) reads: u64,
-    /// How many more reads than its batches take may be done.
+    /// How many reads readers may be ahead of its batches.
     pub(super) ahead: u64,
 }
 
@@ -17,7 +17,7 @@ pub(super) const LOG_REQUEST_BYTES: u64 = 256 << 10;
 pub(super) const DB_WRITERS: u32 = 10;
 pub(super) const BATCH: u32 = 100;
 
-/// How many reads a batch and a write of the log take, and how many more may be done before.
+/// The ratios of the database writers and of the log writer.
 pub(super) const DB_WRITER_RATIO: WriterRatio = WriterRatio { reads: 1000, ahead: 2000 };
 pub(super) const LOG_WRITER_RATIO: WriterRatio = WriterRatio { reads: 3200, ahead: 1000 };
 

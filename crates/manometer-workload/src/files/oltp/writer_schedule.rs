@@ -1,4 +1,4 @@
-//! How writers follow readers: a batch for so many reads, and no reader too far ahead.
+//! Keeps writers and readers in step: a batch for a number of reads, and no reader too far ahead.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -39,7 +39,7 @@ impl WriterSchedule {
         Self { state: Mutex::new(state), readers: Condvar::new(), writers: Condvar::new() }
     }
 
-    /// Tells of a read; waits first while writers are too far behind. False once closed.
+    /// Records a read; waits first while writers are too far behind. False once closed.
     pub(super) fn record_read(&self) -> bool {
         let mut state = self.lock();
         while state.is_too_far_ahead() && !state.closed {
@@ -53,7 +53,7 @@ impl WriterSchedule {
         !state.closed
     }
 
-    /// Tells that `writer` has sent a batch.
+    /// Records that `writer` has sent a batch.
     pub(super) fn record_batch(&self, writer: usize) {
         self.lock().writers[writer].1 += 1;
         self.readers.notify_all();
@@ -68,7 +68,7 @@ impl WriterSchedule {
         !state.closed
     }
 
-    /// Lets go who waits, for good.
+    /// Releases waiting threads, for good.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.readers.notify_all();

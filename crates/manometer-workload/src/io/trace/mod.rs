@@ -1,7 +1,7 @@
 //! A recorded trace of a device as the source of an `io` workload's requests.
 //!
-//! [`BlockTrace`] is the trace, read once and checked: which requests are sent, how long the longest is, what the
-//! person should know. [`TraceSource`] says which request is next and when it is due, and keeps how that went.
+//! [`BlockTrace`] is the trace, read once and checked: its requests, the longest of them, and notes for the user.
+//! [`TraceSource`] yields the next request and when it is due, and records the dispatch errors.
 
 mod source;
 
@@ -24,7 +24,7 @@ use crate::replay::survey_cache::{FileStamp, cached_survey};
 use crate::replay::{Model, ReplayError, Timing, TraceFile};
 use crate::setting_error::SettingError;
 
-/// A request of the trace as it waits to be sent.
+/// A request of the trace that waits to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TraceRequest {
     /// When it is due at the recorded speed, in nanoseconds since the first.
@@ -32,11 +32,11 @@ pub(super) struct TraceRequest {
     pub(super) next: BlockRequest,
 }
 
-/// A trace, read once and found fit for the files.
+/// A trace, read once and checked against the files.
 #[derive(Debug)]
 pub struct BlockTrace {
     file: TraceFile,
-    /// What the file was when it was read, and how many requests it has, those among them that are not sent.
+    /// The identity of the file when it was read, and the number of its requests, including those that are not sent.
     stamp: Option<FileStamp>,
     all_requests: u64,
     place: BlockMapping,
@@ -50,18 +50,18 @@ pub struct BlockTrace {
     /// The longest request.
     pub(super) slot_bytes: u32,
     pub(super) resolution: DispatchResolution,
-    /// What the person should know.
+    /// Notes for the user.
     pub(super) notes: Vec<String>,
 }
 
 impl BlockTrace {
-    /// Reads the trace of `settings` to its end; nothing where there is none.
+    /// Reads the trace of `settings` to its end, if there is one.
     pub fn new(settings: &IoSettings) -> Result<Option<Self>, IoError> {
         let recorded = &settings.replay;
         let Some(file) = recorded.file() else { return Ok(None) };
         let path = file.trace.display().to_string();
-        let told = |error| ReplayError::Trace { path: path.clone(), error };
-        let cached_survey = cached_survey(&file, recorded.model(), None, false).map_err(told)?;
+        let unreadable = |error| ReplayError::Trace { path: path.clone(), error };
+        let cached_survey = cached_survey(&file, recorded.model(), None, false).map_err(unreadable)?;
         let survey = &cached_survey.survey;
         let place = BlockMapping::new(settings);
         if let Some(reason) = mismatch(recorded.time(), survey) {
@@ -85,7 +85,7 @@ impl BlockTrace {
         }))
     }
 
-    /// How long before a request is due this thread has to be awake, so that it is on time.
+    /// How long before a request is due this thread has to wake to be on time.
     pub(super) fn margin_ns(&self, clock: &dyn Clock) -> u64 {
         if self.time == Timing::Full {
             return 0;
@@ -94,7 +94,7 @@ impl BlockTrace {
         margin_ns(clock)
     }
 
-    /// Has `work` send the requests, which a thread reads ahead.
+    /// Calls `work` to send the requests, which a thread reads ahead.
     pub(super) fn replay<T>(
         &self,
         margin_ns: u64,
@@ -114,7 +114,7 @@ impl BlockTrace {
     }
 }
 
-/// How places of the recorded device become places in files: in whole blocks of `unit` bytes.
+/// Maps places of the recorded device to places in files, in whole blocks of `unit` bytes.
 #[derive(Debug, Clone, Copy)]
 struct BlockMapping {
     unit: u64,
@@ -128,15 +128,14 @@ impl BlockMapping {
         Self { unit, bytes_each: settings.bytes_each() / unit * unit, files: settings.files }
     }
 
-    /// Where `bytes` at `offset` of the recorded device go: to the same place, as often as the file is smaller than the
-    /// device around its end and on from its begin.
+    /// Where `bytes` at `offset` of the recorded device go: to the same place, wrapped around the end of a smaller file.
     fn place(&self, offset: u64, bytes: u64) -> (u64, u32) {
         let length = (offset % self.unit).saturating_add(bytes.max(1)).div_ceil(self.unit).saturating_mul(self.unit);
         let begin = offset / self.unit * self.unit % self.bytes_each;
         (begin.min(self.bytes_each.saturating_sub(length)), u32::try_from(length).unwrap_or(u32::MAX))
     }
 
-    /// What is asked for by `record`, at its place; nothing for a discard.
+    /// The request of `record` at its place; nothing for a discard.
     fn request(&self, record: &Record) -> Option<BlockRequest> {
         let write = match record.operation {
             Operation::Write => true,
@@ -148,8 +147,8 @@ impl BlockMapping {
     }
 }
 
-/// Deals the requests of `trace` until its end, or until nobody takes them any more; an error where it is no longer
-/// what it was when it was first read.
+/// Enqueues the requests of `trace` until its end, or until no thread receives them any more; an error where the trace
+/// changed since it was first read.
 fn read_ahead(
     trace: &BlockTrace,
     mut reader: Box<dyn TraceReader>,
@@ -157,7 +156,7 @@ fn read_ahead(
 ) -> Result<(), ReplayError> {
     let (mut times, mut batch) = (DueTimes::new(1.0), Vec::new());
     let mut again = SecondPass::new(&trace.file, trace.all_requests);
-    // What is damaged was told when the trace was read first: it ends there.
+    // A damaged trace ends here; the first reading reported the damage.
     while !matches!(reader.read(&mut batch), Ok(0) | Err(_)) {
         for record in &batch {
             let recorded_ns = times.due_ns(record.time_ns);
@@ -169,12 +168,12 @@ fn read_ahead(
             }
         }
     }
-    // Whoever took them may have ended already.
+    // The receiver may have ended already.
     let _ = flush(&mut senders);
     again.end()
 }
 
-/// Why a trace cannot be replayed on files.
+/// The reason why a trace cannot be replayed on files.
 fn mismatch(time: Timing, survey: &Survey) -> Option<String> {
     let of_keys: u64 = Operation::ALL
         .into_iter()
@@ -216,7 +215,7 @@ fn slot_bytes(settings: &IoSettings, place: BlockMapping, size_max: u64) -> Resu
     Ok(longest as u32)
 }
 
-/// What the person should know.
+/// Notes for the user.
 fn notes(time: Timing, place: BlockMapping, survey: &Survey) -> Vec<String> {
     let mut notes = time_notes(time, survey);
     let discards = survey.operations[Operation::Discard as usize];
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_request_has_to_fit() {
+    fn the_longest_request_must_fit() {
         let settings = IoSettings { file_size: ByteSize(1 << 20), iodepth: 1024, ..IoSettings::default() };
         let place = BlockMapping::new(&settings);
         assert_eq!(slot_bytes(&settings, place, 4096), Ok(8192));
@@ -297,12 +296,13 @@ mod tests {
             std::fs::write(&path, text(requests)).unwrap();
             let reader = manometer_trace::open(&path, &trace.file.options().unwrap()).unwrap().reader;
             let (senders, _outlets) = lanes(LaneAssignment::Single);
-            let told = read_ahead(&trace, reader, senders).err().map(|error| error.to_string());
+            let reason = read_ahead(&trace, reader, senders).err().map(|error| error.to_string());
             assert!(
-                told.as_deref()
+                reason
+                    .as_deref()
                     .zip(wanted)
-                    .map_or(told.is_none() && wanted.is_none(), |(told, wanted)| { told.contains(wanted) }),
-                "{told:?}"
+                    .map_or(reason.is_none() && wanted.is_none(), |(reason, wanted)| { reason.contains(wanted) }),
+                "{reason:?}"
             );
         }
         let begun = trace.replay(0, |_| Ok(()));

@@ -1,4 +1,4 @@
-//! Which recorded request is next, and when.
+//! The next recorded request, and when it is due.
 
 use manometer_measure::{Dispatch, ReplayOutcome};
 
@@ -7,18 +7,18 @@ use super::{BlockTrace, TraceRequest};
 use crate::replay::lane::Lane;
 use crate::replay::{Model, Timing};
 
-/// What is to be done now.
+/// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::io) enum SourceStep {
-    /// Send this, which was due then on the clock; at full speed nothing is ever due.
+    /// Send this request, and when it was due on the clock; at full speed requests have no due time.
     Send(BlockRequest, Option<u64>),
-    /// Nothing before this moment of the clock.
+    /// Send nothing before this time of the clock.
     Wait(u64),
     /// The trace is at its end.
     End,
 }
 
-/// The requests of a trace, one after the other.
+/// The requests of a trace, in order.
 pub(in crate::io) struct TraceSource<'a> {
     lane: Lane<'a, TraceRequest>,
     next: Option<TraceRequest>,
@@ -27,11 +27,11 @@ pub(in crate::io) struct TraceSource<'a> {
     factor: f64,
     /// From when on `factor` holds: in the trace's time and in the schedule's.
     since_ns: (u64, u64),
-    /// When the schedule's zero is on the clock, and since when it stands still.
+    /// When the schedule's zero is on the clock, and since when it is paused.
     zero_ns: u64,
     paused_ns: Option<u64>,
     begun: bool,
-    /// How long before a request is due waiting becomes looking.
+    /// How long before a request is due waiting becomes polling.
     pub(in crate::io) margin_ns: u64,
     requests: u64,
     sent: u64,
@@ -57,7 +57,7 @@ impl<'a> TraceSource<'a> {
         }
     }
 
-    /// Time runs from here on, or again.
+    /// Starts or resumes the trace's time.
     pub(in crate::io) fn go(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.begun, true) {
             self.zero_ns = now_ns;
@@ -66,14 +66,14 @@ impl<'a> TraceSource<'a> {
         }
     }
 
-    /// Time stands still.
+    /// Pauses the trace's time.
     pub(in crate::io) fn pause(&mut self, now_ns: u64) {
         if self.begun {
             self.paused_ns.get_or_insert(now_ns);
         }
     }
 
-    /// From now on the trace runs `factor` times as fast as recorded.
+    /// Runs the trace `factor` times as fast as recorded from now on.
     pub(in crate::io) fn change(&mut self, factor: f64, now_ns: u64) {
         if self.factor == factor {
             return;
@@ -84,7 +84,7 @@ impl<'a> TraceSource<'a> {
         self.factor = factor;
     }
 
-    /// What is to be done at `now_ns`.
+    /// What to do at `now_ns`.
     pub(in crate::io) fn turn(&mut self, now_ns: u64) -> SourceStep {
         if self.next.is_none() && !self.is_over {
             self.next = self.lane.next();
@@ -107,12 +107,12 @@ impl<'a> TraceSource<'a> {
         SourceStep::Send(next, Some(at_ns))
     }
 
-    /// Whether all of it was sent.
+    /// Whether all requests were sent.
     pub(in crate::io) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// What became of it, at `now_ns`.
+    /// The outcome of the replay at `now_ns`.
     pub(in crate::io) fn replayed(self, now_ns: u64) -> ReplayOutcome {
         ReplayOutcome {
             model: self.model.name().to_owned(),

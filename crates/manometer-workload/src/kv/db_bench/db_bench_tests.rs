@@ -302,13 +302,13 @@ fn settings_of_the_other_family_are_refused() {
 }
 
 #[test]
-fn a_walk_has_no_pace() {
+fn an_iteration_has_no_pace() {
     for paced in [
         KvSettings { rate: Some("100".parse().unwrap()), ..settings("readseq", &[]) },
         KvSettings { think: Some("5ms".parse().unwrap()), ..settings("readreverse", &[]) },
     ] {
         let error = KvPlan::new(&paced).unwrap_err().to_string();
-        assert!(error.contains("as fast as the engine"), "{error}");
+        assert!(error.contains("at the engine's speed"), "{error}");
     }
 }
 
