@@ -8,7 +8,7 @@ use manometer_experiment::queue::QueueError;
 use miette::GraphicalReportHandler;
 
 use crate::exit_status::{ExitStatus, wrong_request};
-use crate::output::{self};
+use crate::output;
 
 /// Prints the problems of an experiment file.
 pub fn wrong_file(error: &ExperimentError) -> ExitStatus {

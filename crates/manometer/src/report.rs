@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{self};
+use manometer_analysis::compare;
 use manometer_report::AnalysedRecording;
 
 use crate::exit_status::{ExitStatus, wrong_request};

@@ -6,7 +6,7 @@ use manometer_workload::kv::{KvPlan, KvSettings, PacePlan};
 
 use super::args::Args;
 use super::engine_options::engine_options;
-use crate::output::{self};
+use crate::output;
 use crate::parse::pairs;
 
 /// The default duration in seconds.

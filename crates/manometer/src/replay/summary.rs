@@ -14,7 +14,7 @@ use manometer_workload::sample::Sample;
 use serde_json::Value;
 
 use crate::latency::microseconds;
-use crate::output::{self};
+use crate::output;
 use crate::text::plain;
 
 /// The result so far.

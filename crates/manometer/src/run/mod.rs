@@ -20,6 +20,7 @@ use self::out::{default_out, device_directory_of};
 use self::session::Session;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::experiment_error::{refuse, wrong_file};
+use crate::process;
 
 pub use self::args::Args;
 
@@ -35,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     if let Some(directory) = device_directory_of(args, &files) {
         return Ok(wrong_request(format_args!(
-            "--out {} is the device directory of the experiment: databases and files lie there; choose another folder, \
+            "--out {} is the device directory of the experiment: databases and files are there; choose another folder, \
              on another device if there is one",
             directory.display()
         )));
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.dry_run {
         return Ok(ExitStatus::Done);
     }
-    let interrupted = crate::process::interruption()?;
+    let interrupted = process::interruption()?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&files[0].1.name));
     let session = Session { args, interrupted: &interrupted };
     let outcome = match only_run(&planned) {

@@ -15,7 +15,7 @@ use manometer_cache::sampling::Sampling;
 use super::new_file::NewFile;
 use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
-use crate::trace::input::{self};
+use crate::trace::input;
 
 pub use self::args::Args;
 
