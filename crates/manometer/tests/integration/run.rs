@@ -222,7 +222,7 @@ fn a_process_that_is_not_ours_and_writes_is_named_and_ours_are_not() {
     let scene = Scene::short();
     let running = scene.start("run short.toml --out rec");
     let ours = [running.pid(), running.worker(0), running.worker(1)];
-    // This test is the stranger, all through the run.
+    // This test is the foreign process, all through the run.
     while is_alive(running.pid()) {
         std::fs::write(scene.path("strange"), vec![7; 4 << 20]).unwrap();
         MonotonicClock.sleep(20_000_000);
@@ -234,10 +234,10 @@ fn a_process_that_is_not_ours_and_writes_is_named_and_ours_are_not() {
     }
     let events = scene.read("rec/events.jsonl");
     let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let strangers: Vec<&Value> = events.iter().filter(|event| event["event"] == "foreign_process").collect();
-    let own = strangers.iter().find(|event| event["pid"] == std::process::id()).expect("this process was not named");
+    let foreign: Vec<&Value> = events.iter().filter(|event| event["event"] == "foreign_process").collect();
+    let own = foreign.iter().find(|event| event["pid"] == std::process::id()).expect("this process was not named");
     assert!(own["written_bytes"].as_u64().unwrap() > 1 << 20, "{own}");
-    assert!(!strangers.iter().any(|event| ours.iter().any(|pid| event["pid"] == *pid)), "{ours:?}: {strangers:?}");
+    assert!(!foreign.iter().any(|event| ours.iter().any(|pid| event["pid"] == *pid)), "{ours:?}: {foreign:?}");
 }
 
 /// A Redis server that nobody of ours started; ended when dropped.
@@ -267,7 +267,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn a_server_of_others_that_a_workload_drives_is_no_stranger() {
+fn a_server_that_a_workload_drives_is_not_a_foreign_process() {
     let scene = Scene::new();
     let Some(server) = Server::start(&scene) else {
         skip(Cause::Program, "redis-server is not installed");
@@ -282,7 +282,7 @@ fn a_server_of_others_that_a_workload_drives_is_no_stranger() {
     let note = events.lines().find(|line| line.contains("\"note\"") && line.contains(&about));
     assert!(note.is_some_and(|note| note.contains("`redis-server`")), "{events}");
     let pid = format!("\"pid\":{},", server.child.id());
-    assert!(!events.lines().any(|line| line.contains("\"stranger\"") && line.contains(&pid)), "{events}");
+    assert!(!events.lines().any(|line| line.contains("\"foreign_process\"") && line.contains(&pid)), "{events}");
 }
 
 #[test]
