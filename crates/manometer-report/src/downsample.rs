@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_point_stands_for_as_many_values_as_the_others() {
+    fn the_last_point_has_as_many_values_as_the_others() {
         let points = line(&[0.0, 10.0, 0.0, 10.0, 0.0].map(Some));
         let parts: Vec<usize> = even_parts(&points, 4).map(<[Point]>::len).collect();
         assert_eq!(parts, [2, 3]);

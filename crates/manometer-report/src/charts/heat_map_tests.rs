@@ -80,7 +80,7 @@ fn a_gap_has_its_reason_and_a_number_its_interval() {
 }
 
 #[test]
-fn the_extremes_are_told_in_words() {
+fn the_alt_text_has_the_extremes() {
     let points = [point(&[], &["io.iodepth 1"], "w1", Some(0.1)), point(&[], &["io.iodepth 2"], "w2", Some(0.7))];
     let mut heat = HeatMap::new();
     heat.add("b − a", &points, None);

@@ -246,7 +246,7 @@ fn the_timeline_names_the_neighbours_of_each_phase() {
 }
 
 #[test]
-fn files_and_compactions_are_told_by_level() {
+fn files_and_compactions_are_drawn_by_level() {
     let dir = tempfile::tempdir().unwrap();
     let rows = rows(draw(&complete(dir.path()), "levels"));
     let lines = |strip: &str| {

@@ -347,7 +347,7 @@ mod tests {
     use crate::example::compared;
 
     #[test]
-    fn the_page_tells_what_is_wrong_and_is_whole_in_itself() {
+    fn the_page_has_the_errors_and_is_self_contained() {
         let page = real_vs_synthetic(&compared());
         for expected in [
             "The best-fitting Zipf load is off by up to",

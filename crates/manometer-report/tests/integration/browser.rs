@@ -156,7 +156,7 @@ fn curves_of_caches_are_drawn() {
 }
 
 #[test]
-fn what_a_trace_tells_to_do_draws_its_charts() {
+fn advice_for_a_trace_draws_its_charts() {
     let Some(browser) = Browser::find() else { return };
     let dir = tempfile::tempdir().unwrap();
     check(&browser, dir.path(), "cache-advice", &cache_advice(&example::advice("cluster52.csv.zst")), 2);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_upon_one_another_and_others_are_what_is_left() {
+    fn parts_are_stacked_and_others_are_the_rest() {
         let moments = [
             moment(0.0, Some(10.0), [Activity::Rate(2.0), Activity::Rate(3.0)]),
             moment(1.0, Some(4.0), [Activity::Idle, Activity::Rate(1.0)]),
