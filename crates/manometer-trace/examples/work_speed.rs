@@ -10,7 +10,7 @@ use std::path::Path;
 
 use manometer_trace::character::{Character, Options};
 use manometer_trace::synthesis::Generator;
-use manometer_trace::synthesis::fit::First;
+use manometer_trace::synthesis::fit::FirstPass;
 use manometer_trace::transform::Input;
 use manometer_trace::transform::anonymise::{Anonymise, Secret};
 use manometer_trace::transform::complete::MissingInserts;
@@ -68,7 +68,7 @@ fn measure_all(name: &str, open: &dyn Fn() -> Result<Input, TraceError>) -> Resu
     let mut model = None;
     measure("fit a model", || {
         let mut character = Character::new(Options::default());
-        let first = First::read(open()?.as_mut(), &mut character)?;
+        let first = FirstPass::read(open()?.as_mut(), &mut character)?;
         model = Some(first.fit(open()?.as_mut(), &character)?);
         Ok(count)
     })?;

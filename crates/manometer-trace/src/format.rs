@@ -39,7 +39,7 @@ pub fn time_unit_ns(name: &str) -> Result<u64, TraceError> {
 }
 
 /// A reader, or why there is none.
-pub(crate) type Opened = Result<Box<dyn TraceReader>, TraceError>;
+pub(crate) type OpenResult = Result<Box<dyn TraceReader>, TraceError>;
 
 /// A setting of [`ReadOptions`] that only some formats leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Format {
     /// The settings that it leaves open; all others are refused.
     pub settings: &'static [FormatSetting],
     pub(crate) recognise: fn(&Head) -> bool,
-    pub(crate) open: fn(Source, &ReadOptions) -> Opened,
+    pub(crate) open: fn(Source, &ReadOptions) -> OpenResult,
 }
 
 /// The begin of a trace.

@@ -104,7 +104,7 @@ impl Sink {
 }
 
 /// One format's way from bytes to records.
-pub(crate) trait Fill: Send {
+pub(crate) trait RecordDecoder: Send {
     /// Puts records into the sink until it has no room; fewer only at the end.
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError>;
 }
@@ -116,13 +116,13 @@ pub(crate) struct Reader<F> {
     stopped: Option<Result<(), TraceError>>,
 }
 
-impl<F: Fill> Reader<F> {
+impl<F: RecordDecoder> Reader<F> {
     pub(crate) fn new(format: F, keep_keys: bool) -> Self {
         Self { format, sink: Sink { keys: Keys::new(keep_keys), ..Sink::default() }, stopped: None }
     }
 }
 
-impl<F: Fill> TraceReader for Reader<F> {
+impl<F: RecordDecoder> TraceReader for Reader<F> {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         batch.clear();
         batch.reserve(BATCH_RECORDS);
@@ -182,7 +182,7 @@ impl<F: LineFormat> Lines<F> {
     }
 }
 
-impl<F: LineFormat> Fill for Lines<F> {
+impl<F: LineFormat> RecordDecoder for Lines<F> {
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while sink.room() > 0 && sink.run.is_none() {
             let (text, whole) = match self.source.line() {
@@ -220,18 +220,18 @@ pub(crate) trait FixedFormat<const SIZE: usize>: Send {
 }
 
 /// Reads a format of records that all have the same size.
-pub(crate) struct Fixed<F, const SIZE: usize> {
+pub(crate) struct FixedRecords<F, const SIZE: usize> {
     source: Source,
     format: F,
 }
 
-impl<F: FixedFormat<SIZE>, const SIZE: usize> Fixed<F, SIZE> {
+impl<F: FixedFormat<SIZE>, const SIZE: usize> FixedRecords<F, SIZE> {
     pub(crate) fn new(source: Source, format: F) -> Self {
         Self { source, format }
     }
 }
 
-impl<F: FixedFormat<SIZE>, const SIZE: usize> Fill for Fixed<F, SIZE> {
+impl<F: FixedFormat<SIZE>, const SIZE: usize> RecordDecoder for FixedRecords<F, SIZE> {
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while sink.room() > 0 {
             let (whole, _) = self.source.want(SIZE).as_chunks::<SIZE>();

@@ -159,15 +159,15 @@ fn decompress(mut input: Bytes) -> io::Result<(Bytes, bool)> {
     })
 }
 
-type Whole = Chain<Cursor<Vec<u8>>, Bytes>;
+type FullStream = Chain<Cursor<Vec<u8>>, Bytes>;
 
-fn zstd_decoder(whole: Whole) -> io::Result<impl Read + Send> {
+fn zstd_decoder(whole: FullStream) -> io::Result<impl Read + Send> {
     let mut decoder = zstd::Decoder::new(whole)?;
     decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
     Ok(decoder)
 }
 
-fn xz_decoder(whole: Whole) -> io::Result<impl Read + Send> {
+fn xz_decoder(whole: FullStream) -> io::Result<impl Read + Send> {
     let stream = liblzma::stream::Stream::new_stream_decoder(DECOMPRESSOR_BYTES_MAX, liblzma::stream::CONCATENATED)
         .map_err(io::Error::other)?;
     Ok(liblzma::bufread::XzDecoder::new_stream(BufReader::new(whole), stream))
@@ -175,11 +175,11 @@ fn xz_decoder(whole: Whole) -> io::Result<impl Read + Send> {
 
 /// Frames of LZ4, one after the other; an end inside a frame is an error.
 struct Lz4Frames {
-    decoder: lz4_flex::frame::FrameDecoder<BufReader<Whole>>,
+    decoder: lz4_flex::frame::FrameDecoder<BufReader<FullStream>>,
 }
 
 impl Lz4Frames {
-    fn new(whole: Whole) -> Self {
+    fn new(whole: FullStream) -> Self {
         Self { decoder: lz4_flex::frame::FrameDecoder::new(BufReader::new(whole)) }
     }
 }

@@ -20,11 +20,11 @@ pub struct Device {
     /// Devices.
     pub devices: usize,
     /// Reads.
-    pub read: Kind,
+    pub read: RequestKind,
     /// Writes.
-    pub write: Kind,
+    pub write: RequestKind,
     /// Discards.
-    pub discard: Kind,
+    pub discard: RequestKind,
     /// The most common sizes.
     pub common_sizes: Vec<CommonSize>,
     /// How far the begin of a request is from that of the one before on its device, in bytes.
@@ -37,7 +37,7 @@ pub struct Device {
 
 /// Requests of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Kind {
+pub struct RequestKind {
     /// Requests.
     pub requests: u64,
     /// Their share of all.
@@ -140,8 +140,8 @@ impl KindCounter {
         self.sizes.mean().unwrap_or(0.0) * self.sizes.weight()
     }
 
-    fn finish(&self, requests: f64, bytes: f64) -> Kind {
-        Kind {
+    fn finish(&self, requests: f64, bytes: f64) -> RequestKind {
+        RequestKind {
             requests: self.sizes.weight() as u64,
             requests_share: self.sizes.weight() / requests,
             bytes: self.bytes(),

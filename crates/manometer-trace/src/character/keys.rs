@@ -32,13 +32,13 @@ pub struct Keys {
 #[derive(Debug, Clone, Copy)]
 struct State {
     requests: u64,
-    last: Moment,
+    last: RequestTime,
     place: u32,
 }
 
 /// When a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct RequestTime {
     /// The time, where it is known.
     pub time_ns: Option<u64>,
     /// The window of the working set.
@@ -60,7 +60,7 @@ pub struct Reuse {
     /// How many different keys were requested since then, this one included.
     pub distance: u64,
     /// When that was.
-    pub last: Moment,
+    pub last: RequestTime,
 }
 
 impl Keys {
@@ -102,7 +102,7 @@ impl Keys {
     }
 
     /// Takes in a request; nothing where its key is not in the sample.
-    pub fn request(&mut self, key: u64, moment: Moment) -> Option<Reference> {
+    pub fn request(&mut self, key: u64, moment: RequestTime) -> Option<Reference> {
         if let Some(head) = &mut self.head {
             head.add(key);
         }
@@ -171,8 +171,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn moment(number: usize) -> Moment {
-        Moment { time_ns: Some(number as u64 * 10), window: number as u64 }
+    fn moment(number: usize) -> RequestTime {
+        RequestTime { time_ns: Some(number as u64 * 10), window: number as u64 }
     }
 
     proptest! {

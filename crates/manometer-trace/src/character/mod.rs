@@ -25,9 +25,9 @@ use device::Device;
 use diurnal::Diurnal;
 use histogram::{Distribution, Histogram};
 use hurst::Hurst;
-use keys::{Keys, Moment};
+use keys::{Keys, RequestTime};
 use model::{Recommendation, TakenAt};
-use popularity::{Counted, Popularity};
+use popularity::{KeyCounts, Popularity};
 use sessions::Sessions;
 use working_set::WorkingSet;
 
@@ -269,7 +269,7 @@ impl Character {
             true => (times.latest_ns - times.first_ns.unwrap_or(0)) / working_set::STRETCH_NS,
             false => self.requests / working_set::STRETCH_REQUESTS,
         };
-        let moment = Moment { time_ns: record.time_ns, window };
+        let moment = RequestTime { time_ns: record.time_ns, window };
         let Some(reference) = self.keys.request(record.key, moment) else { return };
         let last = reference.reuse.map(|reuse| reuse.last);
         self.working_set.add(window, last.map(|last| last.window), record.value_size, reference.weight);
@@ -332,10 +332,10 @@ impl Character {
         self.keys.most_requested()
     }
 
-    fn counted(&self) -> Counted {
+    fn counted(&self) -> KeyCounts {
         let (most, least) = self.most_requested();
         let (sample, weight) = (self.keys.requests().collect(), 1.0 / self.keys.rate());
-        Counted { sample, weight, most, least, requests: self.requests }
+        KeyCounts { sample, weight, most, least, requests: self.requests }
     }
 
     /// The first requests for a key, of which an estimate may not be more than there are requests.
@@ -362,7 +362,7 @@ impl Character {
 
     /// The shares of the requests for these shares of the keys, the most requested ones; nothing of no keys.
     pub fn top_shares(&self, keys_shares: &[f64]) -> Vec<f64> {
-        let Counted { sample, weight, most, requests, .. } = self.counted();
+        let KeyCounts { sample, weight, most, requests, .. } = self.counted();
         let [sample, most] = [sample, most].map(|keys| {
             let mut counts: Vec<u64> = keys.into_iter().map(|(_, requests)| requests).collect();
             counts.sort_unstable_by(|one, other| other.cmp(one));

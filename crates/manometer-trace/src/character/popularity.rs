@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::zipf::{self, Known, Zipf};
+use super::zipf::{self, RankedKeys, Zipf};
 
 /// How many hot keys are named.
 const HOT_KEYS: usize = 10;
@@ -17,7 +17,7 @@ pub struct Popularity {
     /// Keys that are requested once.
     pub one_hit_wonders: OneHitWonders,
     /// How many requests are for the most popular keys.
-    pub top: Vec<Top>,
+    pub top: Vec<TopShare>,
     /// Zipf's law as it fits best.
     pub zipf: Option<Zipf>,
     /// Why none was fitted.
@@ -41,7 +41,7 @@ pub struct OneHitWonders {
 
 /// This share of the keys has that share of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Top {
+pub struct TopShare {
     /// The share of the keys, the most popular ones.
     pub keys_share: f64,
     /// Their share of the requests.
@@ -70,7 +70,7 @@ pub struct KeysOfRequests {
 
 /// What is known of the keys.
 #[derive(Debug)]
-pub struct Counted {
+pub struct KeyCounts {
     /// Keys with their requests: all of them, or a sample.
     pub sample: Vec<(u64, u64)>,
     /// How many keys each of the sample represents.
@@ -84,7 +84,7 @@ pub struct Counted {
 }
 
 /// The popularity of the keys. Nothing of no keys.
-pub fn popularity(mut counted: Counted) -> Option<Popularity> {
+pub fn popularity(mut counted: KeyCounts) -> Option<Popularity> {
     sort(&mut counted.sample);
     sort(&mut counted.most);
     let sample: Vec<u64> = counted.sample.iter().map(|(_, requests)| *requests).collect();
@@ -92,10 +92,11 @@ pub fn popularity(mut counted: Counted) -> Option<Popularity> {
     if counted.requests == 0 || sample.is_empty() {
         return None;
     }
-    let Counted { weight, least, requests, .. } = counted;
+    let KeyCounts { weight, least, requests, .. } = counted;
     let (keys, all) = (sample.len() as f64 * weight, requests as f64);
     let once = (sample.len() - sample.partition_point(|requests| *requests > 1)) as f64 * weight;
-    let zipf = zipf::fit_known(&Known { requests: &most, least, keys: keys.round() as usize, all_requests: requests });
+    let zipf =
+        zipf::fit_known(&RankedKeys { requests: &most, least, keys: keys.round() as usize, all_requests: requests });
     let zipf_reason = zipf.is_none().then(|| {
         let least = least.max(zipf::REQUESTS_MIN);
         format!("fewer than {} keys are requested {least} times or more", zipf::RANKS_MIN)
@@ -118,10 +119,10 @@ fn sort(keys: &mut [(u64, u64)]) {
 }
 
 /// Shares of keys that come to one key at least.
-fn top(sample: &[u64], most: &[u64], weight: f64, requests: u64) -> Vec<Top> {
+fn top(sample: &[u64], most: &[u64], weight: f64, requests: u64) -> Vec<TopShare> {
     let shares = TOP_SHARES.into_iter().filter(|keys_share| (keys_share * sample.len() as f64).round() > 0.0);
     let theirs = top_shares(sample, most, weight, requests, &shares.clone().collect::<Vec<_>>());
-    shares.zip(theirs).map(|(keys_share, requests_share)| Top { keys_share, requests_share }).collect()
+    shares.zip(theirs).map(|(keys_share, requests_share)| TopShare { keys_share, requests_share }).collect()
 }
 
 /// The shares of the requests for these shares of the keys, the most requested ones.
@@ -164,9 +165,9 @@ fn by_octaves(requests: &[u64], weight: f64) -> Vec<KeysOfRequests> {
 mod tests {
     use super::*;
 
-    fn exact(keys: Vec<(u64, u64)>) -> Counted {
+    fn exact(keys: Vec<(u64, u64)>) -> KeyCounts {
         let requests = keys.iter().map(|(_, requests)| requests).sum();
-        Counted { most: keys.clone(), sample: keys, weight: 1.0, least: 1, requests }
+        KeyCounts { most: keys.clone(), sample: keys, weight: 1.0, least: 1, requests }
     }
 
     #[test]
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(popularity.hot_keys[..2], [HotKey { key: 9, requests: 6 }, HotKey { key: 10, requests: 2 }]);
         assert_eq!(
             popularity.top,
-            [Top { keys_share: 0.2, requests_share: 0.6 }, Top { keys_share: 0.5, requests_share: 0.8 }]
+            [TopShare { keys_share: 0.2, requests_share: 0.6 }, TopShare { keys_share: 0.5, requests_share: 0.8 }]
         );
         let octaves: Vec<(u64, f64)> = popularity.keys_by_requests.iter().map(|of| (of.from, of.keys)).collect();
         assert_eq!(octaves, [(1, 2.0), (2, 1.0), (4, 1.0)]);

@@ -43,14 +43,14 @@ pub struct Stretch {
 #[derive(Debug)]
 pub struct Counter {
     /// The stretches of each length from `shortest` on; of the last length there is one.
-    lengths: VecDeque<Vec<Counted>>,
+    lengths: VecDeque<Vec<StretchCounts>>,
     /// The shortest length that is still counted, as a power of two.
     shortest: u32,
     has_all_sizes: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Counted {
+struct StretchCounts {
     /// Of the shortest length alone.
     requests: f64,
     keys: f64,
@@ -60,7 +60,7 @@ struct Counted {
 
 impl Default for Counter {
     fn default() -> Self {
-        Self { lengths: vec![vec![Counted::default()]].into(), shortest: 0, has_all_sizes: true }
+        Self { lengths: vec![vec![StretchCounts::default()]].into(), shortest: 0, has_all_sizes: true }
     }
 }
 
@@ -79,7 +79,7 @@ impl Counter {
             }
             let at = (stretch >> length) as usize;
             if counted.len() <= at {
-                counted.resize(at + 1, Counted::default());
+                counted.resize(at + 1, StretchCounts::default());
             }
             let counted = &mut counted[at];
             if length == self.shortest {
@@ -97,20 +97,20 @@ impl Counter {
     fn make_lengths(&mut self, stretch: u64) {
         while stretch.unbounded_shr(self.shortest + self.lengths.len() as u32 - 1) > 0 {
             let whole = self.lengths.back().and_then(|last| last.first()).copied().unwrap_or_default();
-            self.lengths.push_back(vec![Counted { requests: 0.0, ..whole }]);
+            self.lengths.push_back(vec![StretchCounts { requests: 0.0, ..whole }]);
         }
         while stretch >> self.shortest >= STRETCHES_MAX as u64 {
             let dropped = self.lengths.pop_front().unwrap_or_default();
             self.shortest += 1;
             let Some(next) = self.lengths.front_mut() else { break };
-            next.resize(dropped.len().div_ceil(2).max(next.len()), Counted::default());
+            next.resize(dropped.len().div_ceil(2).max(next.len()), StretchCounts::default());
             dropped.iter().enumerate().for_each(|(at, counted)| next[at / 2].requests += counted.requests);
         }
     }
 
     /// The stretches of the shortest length of which there are not too many.
     pub fn finish(&self, has_times: bool) -> WorkingSet {
-        let stretch = |counted: &Counted| Stretch {
+        let stretch = |counted: &StretchCounts| Stretch {
             requests: counted.requests,
             keys: counted.keys,
             new_keys: counted.new_keys,

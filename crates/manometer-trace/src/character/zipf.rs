@@ -63,7 +63,7 @@ pub enum Verdict {
 
 /// What is fitted: the most requested keys, and how many others there are.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct RankedKeys<'a> {
     /// The requests of the most requested keys, most first.
     pub requests: &'a [u64],
     /// All keys that were requested as often or more are among them.
@@ -76,11 +76,11 @@ pub struct Known<'a> {
 
 /// Fits the law to the requests of each key, most first; nothing where too few keys have enough requests.
 pub fn fit(requests: &[u64]) -> Option<Zipf> {
-    fit_known(&Known { requests, least: 1, keys: requests.len(), all_requests: requests.iter().sum() })
+    fit_known(&RankedKeys { requests, least: 1, keys: requests.len(), all_requests: requests.iter().sum() })
 }
 
 /// Fits the law where not every key's requests are known; nothing where too few keys have enough requests.
-pub fn fit_known(known: &Known) -> Option<Zipf> {
+pub fn fit_known(known: &RankedKeys) -> Option<Zipf> {
     let least = known.least.max(REQUESTS_MIN);
     let head = head(known.requests, least);
     if head.len() < RANKS_MIN {
@@ -93,7 +93,7 @@ pub fn fit_known(known: &Known) -> Option<Zipf> {
     let mut exponent = found;
     let mut drawn = Vec::new();
     for draws in DRAWS {
-        let law = Law {
+        let law = ZipfSampler {
             exponent,
             ranks: head.len(),
             requests: head.iter().sum::<u64>() as f64,
@@ -176,7 +176,7 @@ fn distance(requests: &[u64], exponent: f64) -> f64 {
 }
 
 /// A law to draw from.
-struct Law {
+struct ZipfSampler {
     exponent: f64,
     ranks: usize,
     /// The requests that its first ranks have together.
@@ -187,7 +187,7 @@ struct Law {
     least: Option<u64>,
 }
 
-impl Law {
+impl ZipfSampler {
     /// Draws the requests of each key, and fits the law to them: the exponent found, and the distance from it.
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Option<(f64, f64)> {
         let weight: f64 = (1..=self.ranks).map(|rank| (rank as f64).powf(-self.exponent)).sum();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
-use crate::reader::{Fixed, FixedFormat, Reader};
+use crate::reader::{FixedFormat, FixedRecords, Reader};
 use crate::record::{Operation, Record};
 
 const SIZE: usize = 4;
@@ -19,7 +19,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "cache2k's benchmark traces: binary, a 32-bit number a request, big-endian",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, Cache2k), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Cache2k), options.keep_keys))),
 };
 
 struct Cache2k;

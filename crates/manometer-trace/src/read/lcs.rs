@@ -7,7 +7,7 @@
 
 use crate::error::{Fault, TraceError};
 use crate::format::Format;
-use crate::reader::{Fixed, FixedFormat, Reader, TraceReader};
+use crate::reader::{FixedFormat, FixedRecords, Reader, TraceReader};
 use crate::record::{Operation, Record};
 use crate::source::Source;
 use crate::{ReadOptions, text};
@@ -53,7 +53,7 @@ fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader
 }
 
 fn boxed<const SIZE: usize>(source: Source, version: u64, keep_keys: bool) -> Box<dyn TraceReader> {
-    Box::new(Reader::new(Fixed::<_, SIZE>::new(source, Lcs { version }), keep_keys))
+    Box::new(Reader::new(FixedRecords::<_, SIZE>::new(source, Lcs { version }), keep_keys))
 }
 
 struct Lcs {

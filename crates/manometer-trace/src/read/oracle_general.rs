@@ -5,7 +5,7 @@
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
-use crate::reader::{Fixed, FixedFormat, Reader};
+use crate::reader::{FixedFormat, FixedRecords, Reader};
 use crate::record::{Operation, Record};
 
 pub(crate) const SIZE: usize = 24;
@@ -18,7 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "libCacheSim's oracleGeneral: binary, 24 bytes a record",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, OracleGeneral), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, OracleGeneral), options.keep_keys))),
 };
 
 struct OracleGeneral;

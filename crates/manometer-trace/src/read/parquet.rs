@@ -15,7 +15,7 @@ use arrow::datatypes::{DataType, UInt64Type};
 use crate::ReadOptions;
 use crate::error::{Fault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{BATCH_RECORDS, Fill, Reader, Sink, TraceReader};
+use crate::reader::{BATCH_RECORDS, Reader, RecordDecoder, Sink, TraceReader};
 use crate::record::{Operation, Record};
 use crate::source::Source;
 
@@ -74,7 +74,7 @@ struct Parquet {
     row: u64,
 }
 
-impl Fill for Parquet {
+impl RecordDecoder for Parquet {
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while sink.room() > 0 {
             let row = self.row;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::error::{Fault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{Fill, Reader, Sink, stream_end};
+use crate::reader::{Reader, RecordDecoder, Sink, stream_end};
 use crate::record::{Operation, Record};
 use crate::source::Source;
 use crate::text;
@@ -53,7 +53,7 @@ struct Aof {
     database: u32,
 }
 
-impl Fill for Aof {
+impl RecordDecoder for Aof {
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while sink.room() > 0 {
             let offset = self.source.offset();

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::error::{Fault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{Fill, Reader, Sink, stream_end};
+use crate::reader::{Reader, RecordDecoder, Sink, stream_end};
 use crate::record::{Operation, Record};
 use crate::source::{RECORD_BYTES_MAX, Source};
 use crate::text;
@@ -57,7 +57,7 @@ struct Write {
     entry: usize,
 }
 
-impl Fill for RocksDb {
+impl RecordDecoder for RocksDb {
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while sink.room() > 0 && !self.ended {
             let outcome = match self.write.take() {
@@ -186,9 +186,9 @@ fn version(header: &[u8]) -> Result<u32, Fault> {
 
 /// The next write of a batch: what, in which column family, its key, the bytes of its value. None for what is no
 /// write of one key.
-type Step<'a> = Option<(Operation, u32, &'a [u8], Option<u64>)>;
+type BatchWrite<'a> = Option<(Operation, u32, &'a [u8], Option<u64>)>;
 
-fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<Step<'a>, Fault> {
+fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
     let (tag, rest) = bytes.split_first().ok_or("the write batch ends inside a write")?;
     *bytes = rest;
     let in_family = matches!(tag, 4..=6 | 8 | 0x0e | 0x10 | 0x17 | 0x19);

@@ -10,7 +10,7 @@
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
-use crate::reader::{Fixed, FixedFormat, Reader};
+use crate::reader::{FixedFormat, FixedRecords, Reader};
 use crate::record::Record;
 
 use super::bytes::{u16_at, u32_at, u64_at};
@@ -28,7 +28,7 @@ pub(crate) static FORMAT_1: Format = Format {
     about: "VMware's vscsi, version 1: binary, 32 bytes a record",
     settings: &[],
     recognise: |head| recognise(head, &Version1),
-    open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, Version1), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version1), options.keep_keys))),
 };
 
 /// Version 2's entry in the list.
@@ -37,7 +37,7 @@ pub(crate) static FORMAT_2: Format = Format {
     about: "VMware's vscsi, version 2: binary, 40 bytes a record",
     settings: &[],
     recognise: |head| recognise(head, &Version2),
-    open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, Version2), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version2), options.keep_keys))),
 };
 
 struct Version1;

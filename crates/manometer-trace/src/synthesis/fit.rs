@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::model::{Arrivals, Buckets, Class, Life, Model, Octave, SEGMENTS, VERSION, WINDOWS_MAX};
+use super::model::{Arrivals, Buckets, Class, KeyLifetime, Model, Octave, SEGMENTS, VERSION, WINDOWS_MAX};
 use crate::character::Character;
 use crate::character::counts::Counts;
 use crate::error::TraceError;
@@ -21,7 +21,7 @@ const POPULAR_MAX: usize = 1 << 20;
 const NOT_YET: u64 = u64::MAX;
 
 /// What the first reading finds.
-pub struct First {
+pub struct FirstPass {
     requests: u64,
     keys_max: usize,
     filter: SpatialFilter,
@@ -49,7 +49,7 @@ impl Key {
     }
 }
 
-impl Default for First {
+impl Default for FirstPass {
     fn default() -> Self {
         Self {
             requests: 0,
@@ -63,7 +63,7 @@ impl Default for First {
     }
 }
 
-impl First {
+impl FirstPass {
     /// Reads a trace, and characterises it on the way.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl First {
         for key in self.keys.values_mut() {
             (key.class, key.requests) = (class_of(key.requests), 0);
         }
-        let mut second = Second {
+        let mut second = SecondPass {
             keys: self.keys,
             weight: 1.0 / self.filter.rate(),
             classes: BTreeMap::new(),
@@ -200,7 +200,7 @@ fn windows(counts: &Counts) -> Arrivals {
 }
 
 /// The second reading.
-struct Second {
+struct SecondPass {
     keys: HashMap<u64, Key, IdHasher>,
     /// How many keys each unpopular one represents.
     weight: f64,
@@ -222,7 +222,7 @@ struct ClassCounter {
     operations: [f64; Operation::ALL.len()],
 }
 
-impl Second {
+impl SecondPass {
     fn add(&mut self, record: &Record, begin_ns: i128, arrivals: Option<&Arrivals>) {
         if let (Some(time), Some(arrivals)) = (record.time_ns, arrivals) {
             self.add_time(time, begin_ns, arrivals);
@@ -271,7 +271,7 @@ impl Second {
 
 impl ClassCounter {
     fn finish(&self) -> Class {
-        let life = |((first, last), keys): (&(u32, u32), &f64)| Life {
+        let life = |((first, last), keys): (&(u32, u32), &f64)| KeyLifetime {
             first: *first,
             last: *last,
             keys: keys.round().max(1.0) as u64,
@@ -302,9 +302,9 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng as _;
 
-    struct Listed<'a>(std::slice::Chunks<'a, Record>);
+    struct RecordChunks<'a>(std::slice::Chunks<'a, Record>);
 
-    impl TraceReader for Listed<'_> {
+    impl TraceReader for RecordChunks<'_> {
         fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
             batch.clear();
             batch.extend_from_slice(self.0.next().unwrap_or_default());
@@ -319,12 +319,12 @@ mod tests {
             (0..300_000).map(|_| Record::new(Operation::Get, zipf.sample(&mut random) as u64 * 77)).collect();
         let requests_in = |keys_max: usize| {
             let mut character = Character::new(Options { keys_max, ..Options::default() });
-            let mut first = First { keys_max: 2 * keys_max, ..First::default() };
+            let mut first = FirstPass { keys_max: 2 * keys_max, ..FirstPass::default() };
             records.chunks(1000).for_each(|batch| {
                 character.add(batch);
                 batch.iter().for_each(|record| first.add(record).unwrap());
             });
-            let model = first.fit(&mut Listed(records.chunks(1000)), &character).unwrap();
+            let model = first.fit(&mut RecordChunks(records.chunks(1000)), &character).unwrap();
             let keys = |class: &Class| class.lives.iter().map(|life| life.keys).sum::<u64>() as f64;
             let most = model.classes.iter().map(|class| class.requests_per_key).fold(0.0, f64::max);
             let requests: f64 = model.classes.iter().map(|class| class.requests_per_key * keys(class)).sum();

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
-use super::model::{Arrivals, Bucket, Class, Life, Model, SEGMENTS};
+use super::model::{Arrivals, Bucket, Class, KeyLifetime, Model, SEGMENTS};
 use crate::error::TraceError;
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::{Operation, Record};
@@ -24,45 +24,45 @@ const GAPS_LAID_OUT_MAX: u64 = 64;
 
 /// A trace of so many requests from a model.
 pub struct Generator {
-    classes: Vec<Drawn>,
+    classes: Vec<ClassSampler>,
     arrivals: Option<Clock>,
     random: Xoshiro256PlusPlus,
     segment_places: f64,
     /// How many parts have begun; the model's parts come again and again.
     segments: u64,
     next: BinaryHeap<Reverse<(u64, u32)>>,
-    living: Vec<Living>,
+    living: Vec<LiveKey>,
     free: Vec<u32>,
     keys: u64,
     left: u64,
 }
 
 /// A class, ready to be drawn from.
-struct Drawn {
+struct ClassSampler {
     requests_per_key: f64,
-    lives: Vec<Life>,
+    lives: Vec<KeyLifetime>,
     gaps: Table,
     value_sizes: Table,
     key_sizes: Table,
     first_operations: Vec<(Operation, f64)>,
     operations: Vec<(Operation, f64)>,
     /// Keys that live to the end, to go on when the model begins again.
-    survivors: Vec<Identity>,
+    survivors: Vec<KeyIdentity>,
     /// Those of the time before.
-    returning: Vec<Identity>,
+    returning: Vec<KeyIdentity>,
 }
 
 /// What stays of a key as long as it lives.
 #[derive(Debug, Clone, Copy)]
-struct Identity {
+struct KeyIdentity {
     key: u64,
     value_size: Option<u64>,
     key_size: Option<u32>,
 }
 
 /// A key with requests to come.
-struct Living {
-    identity: Identity,
+struct LiveKey {
+    identity: KeyIdentity,
     class: u32,
     is_first: bool,
     /// Requests after the next one.
@@ -155,7 +155,7 @@ impl Generator {
             if first == 0 {
                 self.classes[class].returning = std::mem::take(&mut self.classes[class].survivors);
             }
-            let lives: Vec<Life> =
+            let lives: Vec<KeyLifetime> =
                 self.classes[class].lives.iter().filter(|life| life.first == first).copied().collect();
             for life in lives {
                 (0..life.keys).for_each(|_| self.give_birth(class, life));
@@ -164,7 +164,7 @@ impl Generator {
         self.segments += 1;
     }
 
-    fn give_birth(&mut self, class: usize, life: Life) {
+    fn give_birth(&mut self, class: usize, life: KeyLifetime) {
         let from = self.place_of(self.segments);
         let last_from = self.place_of(self.segments + u64::from(life.last - life.first));
         let last_to = self.place_of(self.segments + u64::from(life.last - life.first) + 1);
@@ -173,7 +173,7 @@ impl Generator {
             Some(returning) => returning,
             None => {
                 self.keys += 1;
-                Identity {
+                KeyIdentity {
                     key: self.keys - 1,
                     value_size: drawn.value_sizes.size(&mut self.random),
                     key_size: drawn
@@ -201,7 +201,7 @@ impl Generator {
                 Vec::new(),
             ),
         };
-        let living = Living { identity, class: class as u32, is_first: true, left: gaps, end, gaps: laid_out };
+        let living = LiveKey { identity, class: class as u32, is_first: true, left: gaps, end, gaps: laid_out };
         let slot = self.free.pop().unwrap_or(self.living.len() as u32);
         match self.living.get_mut(slot as usize) {
             Some(free) => *free = living,
@@ -247,8 +247,8 @@ impl Generator {
     }
 }
 
-fn drawn(class: &Class) -> Drawn {
-    Drawn {
+fn drawn(class: &Class) -> ClassSampler {
+    ClassSampler {
         requests_per_key: class.requests_per_key,
         lives: class.lives.clone(),
         gaps: Table::new(&class.gaps),
@@ -370,7 +370,7 @@ mod tests {
         let (end, gaps) = lay_out(&table, 3, u64::MAX - 1, 0..u64::MAX, &mut random);
         assert_eq!((end, gaps.len()), (u64::MAX, 3));
         let mut generator = Generator {
-            classes: vec![Drawn {
+            classes: vec![ClassSampler {
                 requests_per_key: 3.0,
                 lives: Vec::new(),
                 gaps: table,
@@ -386,8 +386,8 @@ mod tests {
             segment_places: 1.0,
             segments: 0,
             next: BinaryHeap::new(),
-            living: vec![Living {
-                identity: Identity { key: 7, value_size: None, key_size: None },
+            living: vec![LiveKey {
+                identity: KeyIdentity { key: 7, value_size: None, key_size: None },
                 class: 0,
                 is_first: true,
                 left: 2,

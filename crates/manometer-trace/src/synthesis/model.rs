@@ -48,7 +48,7 @@ pub struct Class {
     /// How many requests each has on average.
     pub requests_per_key: f64,
     /// In which of the trace's parts, counted from 0, keys are requested first and last.
-    pub lives: Vec<Life>,
+    pub lives: Vec<KeyLifetime>,
     /// How many requests, of all keys, are from one for a key to the next for it.
     pub gaps: Vec<Bucket>,
     /// Bytes of values, a value for each key; empty where they are unknown.
@@ -64,7 +64,7 @@ pub struct Class {
 /// So many keys are requested first in one part of the trace and last in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Life {
+pub struct KeyLifetime {
     /// The part of the first request.
     pub first: u32,
     /// The part of the last one.

@@ -77,20 +77,20 @@ impl MissingInserts {
         Ok(Merge::new(vec![Box::new(self.listed()), again]))
     }
 
-    fn listed(self) -> Listed {
-        Listed { records: self.missing, next: 0, read: self.read, damage: self.damage }
+    fn listed(self) -> RecordList {
+        RecordList { records: self.missing, next: 0, read: self.read, damage: self.damage }
     }
 }
 
 /// Records from memory, and the damage that ended them.
-struct Listed {
+struct RecordList {
     records: Vec<Record>,
     next: usize,
     read: Input,
     damage: Option<TraceError>,
 }
 
-impl TraceReader for Listed {
+impl TraceReader for RecordList {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         let end = (self.next + BATCH_RECORDS).min(self.records.len());
         batch.clear();

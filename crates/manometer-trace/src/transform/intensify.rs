@@ -25,12 +25,13 @@ pub fn intensify(
     if !(1..=PARTS_MAX).contains(&parts) {
         return Err(TraceError::Wrong(format!("{parts} parts: write 1 to {PARTS_MAX}")));
     }
-    let inputs = (0..parts).map(|part| Ok(Box::new(Part { input: open()?, span, part, parts, ended: false }) as Input));
+    let inputs =
+        (0..parts).map(|part| Ok(Box::new(TracePart { input: open()?, span, part, parts, ended: false }) as Input));
     Ok(Merge::new(inputs.collect::<Result<_, TraceError>>()?))
 }
 
 /// One part of a trace, from time zero on.
-struct Part {
+struct TracePart {
     input: Input,
     span: Span,
     part: u32,
@@ -38,7 +39,7 @@ struct Part {
     ended: bool,
 }
 
-impl Part {
+impl TracePart {
     fn keeps(&mut self, record: &Record) -> bool {
         let part = self.span.part_of(record.time_ns.unwrap_or(self.span.first_ns), self.parts);
         // Where times never go back, nothing of this part comes after the next one has begun.
@@ -47,7 +48,7 @@ impl Part {
     }
 }
 
-impl TraceReader for Part {
+impl TraceReader for TracePart {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         batch.clear();
         while !self.ended && batch.is_empty() {

@@ -14,7 +14,7 @@ use crate::record::Record;
 /// Each trace keeps its own order: a request whose time goes back comes as soon as its trace gives it. A trace that is
 /// damaged ends there, and the error comes when all others have ended.
 pub struct Merge {
-    inputs: Vec<Side>,
+    inputs: Vec<MergeInput>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
     started: bool,
     damaged: Option<usize>,
@@ -23,7 +23,7 @@ pub struct Merge {
 }
 
 /// One trace, and what of it was read already.
-struct Side {
+struct MergeInput {
     input: Input,
     batch: Vec<Record>,
     at: usize,
@@ -32,7 +32,7 @@ struct Side {
 impl Merge {
     /// All requests of these traces.
     pub fn new(inputs: Vec<Input>) -> Self {
-        let sides = inputs.into_iter().map(|input| Side { input, batch: Vec::new(), at: 0 });
+        let sides = inputs.into_iter().map(|input| MergeInput { input, batch: Vec::new(), at: 0 });
         let inputs = sides.collect();
         Self { inputs, next: BinaryHeap::new(), started: false, damaged: None, damage: None, keys: None }
     }
@@ -67,7 +67,7 @@ impl Merge {
     }
 }
 
-fn learn_keys(keys: &mut Option<KeyTable>, side: &Side) -> Result<(), TraceError> {
+fn learn_keys(keys: &mut Option<KeyTable>, side: &MergeInput) -> Result<(), TraceError> {
     let Some(texts) = side.input.keys() else { return Ok(()) };
     let keys = keys.get_or_insert_default();
     for record in &side.batch {

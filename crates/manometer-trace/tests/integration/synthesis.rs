@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use manometer_trace::character::{Character, Options};
 use manometer_trace::synthesis::error::error;
-use manometer_trace::synthesis::fit::First;
+use manometer_trace::synthesis::fit::FirstPass;
 use manometer_trace::synthesis::{FitError, Generator, Model};
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ impl TraceReader for Listed<'_> {
 
 fn fitted(records: &[Record]) -> (Model, Character) {
     let mut character = Character::new(Options::default());
-    let first = First::read(&mut Listed(records.chunks(1000)), &mut character).unwrap();
+    let first = FirstPass::read(&mut Listed(records.chunks(1000)), &mut character).unwrap();
     (first.fit(&mut Listed(records.chunks(1000)), &character).unwrap(), character)
 }
 
@@ -121,7 +121,7 @@ fn a_loop_and_a_single_request_have_models() {
 #[test]
 fn devices_and_nothing_have_no_model() {
     let mut character = Character::new(Options::default());
-    let mut of = |records: &[Record]| match First::read(&mut Listed(records.chunks(1000)), &mut character) {
+    let mut of = |records: &[Record]| match FirstPass::read(&mut Listed(records.chunks(1000)), &mut character) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("a model of {records:?}"),
     };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use manometer_trace::character::{Character, Options};
 use manometer_trace::synthesis::error::error;
-use manometer_trace::synthesis::fit::First;
+use manometer_trace::synthesis::fit::FirstPass;
 use manometer_trace::synthesis::{FitError, Generator, Model};
 use manometer_trace::{Record, TraceError, TraceReader};
 use serde_json::json;
@@ -70,7 +70,7 @@ fn synthesise(args: &Args) -> Result<(Model, Written), TraceError> {
         return Ok((model, written));
     }
     let mut trace = Character::new(Options::default());
-    let mut first = First::read(args.input.open_keeping(false)?.reader.as_mut(), &mut trace)?;
+    let mut first = FirstPass::read(args.input.open_keeping(false)?.reader.as_mut(), &mut trace)?;
     let damage = first.take_damage();
     let mut model = first.fit(args.input.open_keeping(false)?.reader.as_mut(), &trace)?;
     let generator = Generator::new(&model, args.requests.unwrap_or(model.requests), args.seed)?;

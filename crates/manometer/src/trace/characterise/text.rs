@@ -2,7 +2,7 @@
 
 use manometer_measure::human;
 use manometer_measure::human::bytes;
-use manometer_trace::character::device::{Device, Kind};
+use manometer_trace::character::device::{Device, RequestKind};
 use manometer_trace::character::histogram::Distribution;
 use manometer_trace::character::hurst::Hurst;
 use manometer_trace::character::model::Model;
@@ -241,7 +241,7 @@ fn sessions(report: &Report) -> String {
 
 fn device(device: &Device) -> Vec<String> {
     let kinds = [("read", &device.read), ("write", &device.write), ("discard", &device.discard)];
-    let share = |(name, kind): &(&str, &Kind)| {
+    let share = |(name, kind): &(&str, &RequestKind)| {
         let bytes = kind.bytes_share.map(|share| format!(", {} of the bytes", percent(share))).unwrap_or_default();
         format!("{name} {} of the requests{bytes}", percent(kind.requests_share))
     };
