@@ -60,10 +60,16 @@ fn siblings_import_each_other_in_no_circle() {
     }
 }
 
-/// `cargo fmt` does not see the modules that a macro declares: those of the lists of policies, formats and charts.
+/// `cargo fmt` does not see the modules that a macro declares: those of the lists of policies, engines, formats and charts.
 #[test]
 fn files_that_a_list_declares_are_formatted() {
-    let folders = ["manometer-cache/src/policy", "manometer-import/src/format", "manometer-report/src/charts/figures"];
+    let folders = [
+        "manometer-cache/src/policy",
+        "manometer-import/src/format",
+        "manometer-report/src/charts/figures",
+        "manometer-target/src/engine",
+        "manometer-trace/src/read",
+    ];
     let entries = folders.iter().flat_map(|folder| repository_file(&format!("crates/{folder}")).read_dir().unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let files = paths.map(|path| if path.is_dir() { path.join("mod.rs") } else { path });
