@@ -33,7 +33,7 @@ pub fn text(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, step
     let left = budgets.iter().filter_map(|limit| WriteBudget::new(Some(*limit), ledger));
     let left: Vec<String> = left
         .map(|budget| {
-            format!("{} of the budget of {} are left", human::bytes(budget.limit.0), human::bytes(budget.left_bytes()))
+            format!("of the budget of {}, {} are left", human::bytes(budget.limit.0), human::bytes(budget.left_bytes()))
         })
         .collect();
     match left.is_empty() {

@@ -335,7 +335,7 @@ fn a_sweep_over_data_that_is_cut_while_it_settles_goes_on() {
 fn a_snapshot_that_was_damaged_is_told() {
     let scene = scene("snapshot = true");
     scene.run("prepare p.toml").status(0);
-    scene.run("prepare p.toml --dry-run").status(0).out_has(&["Snapshots kept: 1"]);
+    scene.run("prepare p.toml --dry-run").status(0).out_has(&["Snapshots: 1"]);
     let database = scene.path("data/.manometer-snapshots/primary-1/data/db");
     fs::remove_file(database.join("CURRENT")).unwrap();
     let document = scene.run("prepare p.toml --format json").status(0).json();

@@ -106,7 +106,7 @@ fn what_cannot_be_done_leaves_nothing_behind() {
     scene.write("empty", "");
     scene.write("secret", "abc");
     for (words, said) in [
-        ("slice t.csv o.csv", "write --seconds"),
+        ("slice t.csv o.csv", "needs --seconds"),
         ("slice t.csv o.csv --seconds -1", "0 or more"),
         ("slice keys o.csv --seconds 1", "no time"),
         ("slice empty o.csv --seconds 1", "empty"),

@@ -110,5 +110,5 @@ fn what_cannot_be_watched_is_said() {
     scene.run("watch nowhere").status(2).err_has(&["nowhere is not a folder"]);
     scene.run("watch /proc").status(2).err_has(&["there is no block device under /proc", "doctor"]);
     scene.run("watch . --interval 1ms").status(2).err_has(&["shorter than 100ms"]);
-    scene.run("watch --help").status(0).out_has(&["manometer watch /mnt/nvme", "q ends"]);
+    scene.run("watch --help").status(0).out_has(&["manometer watch /mnt/nvme", "q quits"]);
 }
