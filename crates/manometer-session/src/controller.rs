@@ -143,7 +143,7 @@ impl Controller {
         }
     }
 
-    /// Ends the worker `index` where it is still alive: a process is killed, a thread is told to stop.
+    /// Ends the worker `index` where it is still alive: a process is killed, a thread is stopped.
     pub fn end(&mut self, index: usize) {
         match &mut self.workers[index] {
             Worker::Process(process) => process.end(),

@@ -1,4 +1,4 @@
-//! What can go wrong with a session and with starting one.
+//! Errors of sessions and of starting workers.
 
 use std::io;
 
@@ -33,7 +33,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Whether another request would have been right, rather than another machine.
+    /// Whether the request was wrong, and not the machine.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Workload(error) => error.is_wrong_request(),

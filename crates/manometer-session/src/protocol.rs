@@ -32,7 +32,7 @@ pub struct Job {
     pub name: String,
     /// The folder below which the worker may write, and nowhere else.
     pub directory: std::path::PathBuf,
-    /// What may be done with data of ours that is there already.
+    /// What may be done with its own existing data.
     #[serde(default)]
     pub existing: DatabaseReuse,
     /// The sample interval in milliseconds; samples end on multiples of it of the monotonic clock.
@@ -61,7 +61,7 @@ pub enum Control {
     Stop,
 }
 
-/// A control line that makes no sense.
+/// An invalid control line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no control line: write `go`, `wait`, `stop` or `set name=value …`")]
 pub struct ControlError(String);
@@ -144,7 +144,7 @@ pub enum Message {
     Clock {
         /// Both clocks of its host.
         now: WallAnchor,
-        /// Who keeps its calendar in step, where that was asked for and somebody does.
+        /// The time service of its calendar, where requested and present.
         in_step: Option<ClockSync>,
     },
     /// How a replay kept its schedule.
@@ -163,10 +163,10 @@ pub enum Message {
     },
     /// The worker failed and ends.
     Error {
-        /// What was wrong.
+        /// The error.
         text: String,
     },
-    /// The worker ends as it was asked to.
+    /// The worker ended as requested.
     Done,
 }
 

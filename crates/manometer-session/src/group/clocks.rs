@@ -53,9 +53,9 @@ impl HostClock {
         )
     }
 
-    /// What a reader must know.
+    /// Findings about it.
     pub fn findings(&self) -> Vec<Finding> {
-        let tell =
+        let finding =
             |rule: Rule, what: &str| rule.finding(None, &format!("Process {} on `{}` {what}", self.process, self.on));
         let apart = self.offset.is_contradicted || self.offset.calendar_ns.unsigned_abs() > CALENDAR_NS_MAX;
         let apart = apart.then(|| {
@@ -64,11 +64,11 @@ impl HostClock {
                 "has a calendar that differs from ours by {calendar_s:+.3} s. It began on time all the same, by \
                  round trips."
             );
-            tell(CLOCKS_APART, &what)
+            finding(CLOCKS_APART, &what)
         });
         let unsure = (self.offset.within_ns > LATE_NS).then(|| {
             let within_ms = self.offset.within_ns as f64 / 1e6;
-            tell(CLOCKS_UNSURE, &format!("may have begun up to {within_ms:.3} ms earlier or later than the others."))
+            finding(CLOCKS_UNSURE, &format!("may have begun up to {within_ms:.3} ms earlier or later than the others."))
         });
         apart.into_iter().chain(unsure).collect()
     }

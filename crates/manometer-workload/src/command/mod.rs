@@ -1,4 +1,4 @@
-//! External programs as workloads: a command, and a parser that turns what it says into samples.
+//! External programs as workloads: a command, and a parser that turns its output into samples.
 //!
 //! [`CommandSettings`] says which program, [`validate`] whether it can be started here, [`run`] does it.
 //! What a program's output means is the matter of one parser each; a parser is a plain state machine

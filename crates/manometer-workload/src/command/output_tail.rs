@@ -1,4 +1,4 @@
-//! What a program said last, for an error to quote.
+//! The last lines of a program, which an error quotes.
 
 use std::collections::VecDeque;
 

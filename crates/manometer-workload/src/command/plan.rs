@@ -22,7 +22,7 @@ const PACKAGES: [(&str, &str); 6] = [
 /// Checks that the command has words, its parser what it needs, and that the programs are there.
 ///
 /// # Errors
-/// The first setting that is wrong, with what would be right.
+/// The first invalid setting.
 pub fn validate(settings: &CommandSettings) -> Result<(), SettingError> {
     parser_of(settings)?;
     installed("command", &words_of("command", &settings.command)?, settings)?;
@@ -37,7 +37,7 @@ pub fn unit(settings: &CommandSettings) -> &'static str {
     parser_of(settings).map_or("ops/s", |parser| parser.unit())
 }
 
-/// The operations whose latencies the program tells, not only their means.
+/// The operations whose latencies the program reports, not only their means.
 pub fn latencies(settings: &CommandSettings) -> Vec<&'static str> {
     parser_of(settings).map_or_else(|_| Vec::new(), |parser| parser.latencies())
 }

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::CommandError;
 
-/// How long a program may take to end once it was told to, before it is killed.
+/// How long a program may take to end after SIGTERM, before it is killed.
 const GRACE_NS: u64 = 3_000_000_000;
 
 /// How long the output of a program that has ended is waited for.
@@ -118,7 +118,7 @@ impl Program {
         !matches!(rustix::process::waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// Tells the program to end, kills what does not, and passes its last lines to `take_line`.
+    /// Ends the program, by force where needed, and passes its last lines to `take_line`.
     pub(super) fn end(mut self, mut take_line: impl FnMut(Line)) -> io::Result<ExitStatus> {
         self.signal(Signal::TERM);
         let deadline_ns = MonotonicClock.now_ns() + GRACE_NS;

@@ -1,4 +1,4 @@
-//! From what a program tells to samples: every report becomes one, over the time that it speaks of.
+//! Turns reports into samples: every report becomes one, over its own interval.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn count(amount: Amount, length_ns: u64) -> u64 {
     }
 }
 
-/// The length over which the counts, whole numbers, make the rate that the program told.
+/// The length over which the counts, whole numbers, make the rate that the program reported.
 fn exact_length_ns(report: &Report, operations: &BTreeMap<String, OperationSample>, length_ns: u64) -> u64 {
     let rates = report.operations.values().map(|counted| match counted.requests {
         Amount::PerSecond(rate) => rate,
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_the_one_that_was_told() {
+    fn the_rate_is_the_reported_one() {
         assert!((rate(&report(Amount::PerSecond(2.7), Some(1.0))) - 2.7).abs() < 1e-6);
         assert!((rate(&report(Amount::PerSecond(2.7), None)) - 2.7).abs() < 1e-6);
         assert!((rate(&report(Amount::Count(10), None)) - 5.0).abs() < 1e-9);

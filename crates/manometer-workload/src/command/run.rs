@@ -22,7 +22,7 @@ use crate::workload::{Driver, PreparedWorkload, WorkloadContext};
 /// How long the preparing program is listened to between two looks at the driver.
 const READ_NS: u64 = 20_000_000;
 
-/// Programs that tell their version when asked; another might begin its work.
+/// Programs that report their version with `--version`; others might start their work.
 const PROGRAMS_WITH_VERSION: [&str; 6] =
     ["fio", "db_bench", "redis-benchmark", "memtier_benchmark", "sysbench", "java"];
 

@@ -22,7 +22,7 @@ use crate::kv::thread_counters::ThreadCounters;
 use crate::kv::values::{ValueForm, ValueGenerator};
 use crate::kv::{ValueLengths, pace};
 
-/// What the threads of a replay share.
+/// The context that the threads of a replay share.
 pub(super) struct ClientContext<'a, C> {
     pub(super) plan: &'a ReplayPlan,
     pub(super) seed: u64,
@@ -41,7 +41,7 @@ impl<C> Clone for ClientContext<'_, C> {
 
 impl<C> Copy for ClientContext<'_, C> {}
 
-/// What one thread counts, for others to read.
+/// One thread's counters.
 #[derive(Debug, Default)]
 pub(super) struct ReplayCounters {
     pub(super) counted: ThreadCounters,
@@ -95,7 +95,7 @@ pub(super) enum RequestSource<'t, 'o> {
     Full(Lane<'o, ReplayRequest>),
 }
 
-/// A thread that sends.
+/// A client thread.
 pub(super) struct Client<'a, C> {
     context: ClientContext<'a, C>,
     counters: &'a ReplayCounters,
@@ -275,7 +275,7 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
-    /// The first record from the key on: traces tell where a scan begins, not where it ends.
+    /// The first record from the key on: traces record where a scan starts, not where it ends.
     fn seek(&mut self) -> Result<Answer, EngineError> {
         let mut answer = Answer { is_missing: true, ..Answer::of(0) };
         self.session.scan(Some(&self.key), ScanDirection::Forward, &mut |key, value| {
@@ -332,7 +332,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 }
 
-/// What an engine answered.
+/// The answer of an engine.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     /// Bytes of keys and values that moved.
@@ -368,7 +368,7 @@ fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// Tells the others that all is over, however the thread ends.
+/// Ends the other threads when this one ends, a panic included.
 struct EndGuard<'t, 'a>(&'t LeaderFollowers<'a>);
 
 impl Drop for EndGuard<'_, '_> {

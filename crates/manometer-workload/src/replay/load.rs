@@ -1,4 +1,4 @@
-//! Loading what the trace finds there: each key once, with the size that the trace tells, in the order of the keys.
+//! Loads the keys that a trace requires: each once, with its recorded size, in the order of the keys.
 
 use std::ops::ControlFlow;
 

@@ -2,8 +2,8 @@
 //!
 //! [`ReplaySettings`] as written become a [`ReplayPlan`] that is checked and complete, after one reading of the trace
 //! ([`survey`]); [`run`] loads what the trace needs, and then a reader decodes requests ahead ([`read_ahead`]) while threads
-//! send them, as the model says ([`client`]). How well that went is told as [`manometer_measure::ReplayOutcome`]; what it
-//! means is left to `manometer-analysis`.
+//! send them, as the model says ([`client`]). [`manometer_measure::ReplayOutcome`] reports the fidelity;
+//! `manometer-analysis` judges it.
 
 mod client;
 mod error;

@@ -22,7 +22,7 @@ pub(super) fn read_ahead(
     let (mut number, mut batch) = (0, Vec::new());
     let mut second_pass = SecondPass::new(&plan.file, plan.all_requests);
     loop {
-        // What is damaged was told when the trace was read first: it ends there.
+        // A damaged trace ends here; the first reading reported the damage.
         if matches!(reader.read(&mut batch), Ok(0) | Err(_)) {
             let _ = flush(&mut senders);
             return second_pass.end();

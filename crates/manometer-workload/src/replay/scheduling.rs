@@ -1,4 +1,4 @@
-//! How urgently a thread asks for the processor.
+//! The scheduling of threads that wait for their requests' times.
 //!
 //! A thread that waits for the time of its request asks for real-time scheduling, so that it is woken at once. The
 //! kernel takes a processor away from a real-time thread that leaves nothing of it to others for most of a second: one
@@ -17,7 +17,7 @@ const LEFT_SHARE: f64 = 0.08;
 /// For how many such stretches it may do without: the kernel gives others their share after ten of them.
 const SLEEPLESS_MAX: u32 = 8;
 
-/// What a thread may ask for.
+/// The scheduling that a thread may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SchedulingClass {
     /// Real-time scheduling.
@@ -29,7 +29,7 @@ pub(super) enum SchedulingClass {
 }
 
 impl SchedulingClass {
-    /// Asks for all there is, for this thread.
+    /// Requests the best scheduling for this thread.
     pub(super) fn here() -> Self {
         let nice = rustix::process::setpriority_process(None, NICE).is_ok();
         if set_real_time(true) {
@@ -41,7 +41,7 @@ impl SchedulingClass {
         }
     }
 
-    /// What it is, for people.
+    /// A description for people.
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::RealTime => "real-time (SCHED_FIFO), as far as there is time to sleep between requests",
@@ -51,7 +51,7 @@ impl SchedulingClass {
     }
 }
 
-/// A thread's urgency.
+/// A thread's scheduling.
 #[derive(Debug)]
 pub(super) struct ThreadScheduling {
     allowed: SchedulingClass,
@@ -76,7 +76,7 @@ impl ThreadScheduling {
         Self { allowed, is_real_time, since_ns: clock.now_ns(), taken_ns: taken_ns(), sleepless: 0 }
     }
 
-    /// Takes a look at how much it left its processor to others, at times; tells whether it should sleep more.
+    /// Checks at intervals how much processor time it leaves to others; returns whether it should sleep more.
     #[inline]
     pub(super) fn watch(&mut self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.since_ns) >= WATCHED_NS && self.judge(now_ns, taken_ns())
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_urgency_is_told() {
+    fn every_scheduling_class_has_a_description() {
         for allowed in [SchedulingClass::RealTime, SchedulingClass::Nice, SchedulingClass::Nothing] {
             assert!(!allowed.describe().is_empty());
         }

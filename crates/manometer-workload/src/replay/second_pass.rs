@@ -1,4 +1,4 @@
-//! The second reading of a trace: whether it is still what the first one found.
+//! The second reading of a trace: checks that it did not change since the first.
 
 use manometer_trace::TraceReader;
 
@@ -6,19 +6,19 @@ use super::error::ReplayError;
 use super::settings::TraceFile;
 use super::survey_cache::FileStamp;
 
-/// Opens a trace that was read before, when its stamp was `stamp`.
+/// Opens a trace that was read before, and checks that its stamp is still `stamp`.
 pub(crate) fn reopen(file: &TraceFile, stamp: Option<FileStamp>) -> Result<Box<dyn TraceReader>, ReplayError> {
     let trace = file.options().and_then(|options| manometer_trace::open(&file.trace, &options));
     let describe = |error| ReplayError::Trace { path: file.trace.display().to_string(), error };
     let reader = trace.map_err(describe)?.reader;
-    // After it is opened: what is read from here on is that file.
+    // Checked after opening: the file read from here on is the one that was checked.
     if FileStamp::of(&file.trace) != stamp {
         return Err(changed(file, "its length or the time of its last change is another".to_owned()));
     }
     Ok(reader)
 }
 
-/// Counts the requests of a trace that is read again, and looks at how long they are.
+/// Counts the requests of a trace that is read again, and checks their sizes.
 pub(crate) struct SecondPass<'a> {
     file: &'a TraceFile,
     requests: u64,
@@ -26,7 +26,7 @@ pub(crate) struct SecondPass<'a> {
 }
 
 impl<'a> SecondPass<'a> {
-    /// Nothing is read again yet of the `requests` of `file`.
+    /// The second reading of `file`, which has `requests`.
     pub(crate) fn new(file: &'a TraceFile, requests: u64) -> Self {
         Self { file, requests, seen: 0 }
     }

@@ -1,4 +1,4 @@
-//! The first reading of a trace: what it has and lacks, and what has to be in the database before it.
+//! The first reading of a trace: what it has and lacks, and the keys that it requires.
 
 use std::hash::Hasher as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn hash_id(id: u64) -> u64 {
     hash.finish()
 }
 
-/// Whose order `model` keeps: that of clients or that of keys. Who keeps none has its requests parted by key.
+/// Whose order `model` keeps: that of clients or that of keys. A model without order divides requests by key.
 #[inline]
 pub(crate) fn ordering_id(model: Model, record: &Record) -> u64 {
     match model {
@@ -41,11 +41,11 @@ pub(crate) fn is_in_share(share: Option<Share>, model: Model, record: &Record) -
 pub(crate) struct RequiredKey {
     pub(crate) key: u64,
     pub(crate) key_bytes: u32,
-    /// Bytes of its value; unknown where the trace never tells.
+    /// Bytes of its value, if the trace records them.
     pub(crate) value_bytes: Option<u64>,
 }
 
-/// What a trace has and lacks.
+/// The contents of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     /// Requests of the whole trace, and of the share that is replayed.
@@ -73,14 +73,14 @@ pub(crate) struct Survey {
     pub(crate) key_bytes_max: u32,
     /// Requests without a client.
     pub(crate) clients_absent: u64,
-    /// Requests of a device that do not tell where, and how far the others reach, in bytes.
+    /// Requests of a device without a place, and the end of the others in bytes.
     pub(crate) unplaced: u64,
     pub(crate) reach_bytes: u64,
     /// The longest read or write of a device, in bytes.
     pub(crate) moved_max: u64,
     /// What has to be there for the whole trace, where that was asked for; in the order of first uses.
     pub(crate) required: Vec<RequiredKey>,
-    /// What of the trace cannot be read.
+    /// The damage of the trace, if any.
     pub(crate) damage: Option<TraceError>,
 }
 

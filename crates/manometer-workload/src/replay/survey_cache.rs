@@ -14,7 +14,7 @@ use crate::kv::values::VALUE_BYTES_MAX;
 /// The most surveys that are kept.
 const CACHE_MAX: usize = 64;
 
-/// What tells whether a file is still what it was.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     device: u64,
@@ -37,9 +37,9 @@ impl FileStamp {
 pub(crate) struct LoadSize {
     pub(crate) keys: u64,
     pub(crate) key_bytes: u64,
-    /// Bytes of the values whose sizes the trace tells.
+    /// Bytes of the values whose sizes the trace records.
     pub(crate) value_bytes: u64,
-    /// Keys of whose values it never tells a size.
+    /// Keys without a recorded size.
     pub(crate) unsized_keys: u64,
 }
 

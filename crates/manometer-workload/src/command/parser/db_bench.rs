@@ -1,10 +1,10 @@
-//! RocksDB's `db_bench`: with `--stats_interval_seconds`, each thread tells now and then what it has done.
+//! RocksDB's `db_bench`: with `--stats_interval_seconds`, each thread reports its progress at intervals.
 //!
 //! ```text
 //! … thread 0: (41000,81000) ops and (40794.9,40510.2) ops/second in (1.005027,1.999502) seconds
 //! ```
 //!
-//! Threads tell at different moments, each of a stretch of its own. A report is made once all have told:
+//! Threads report at different times, each over its own interval. A report is complete once all have reported:
 //! its rate is the sum of their rates, each over its own stretch.
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ struct Totals {
     seconds: f64,
 }
 
-/// What one thread told, and how much of it is already in a report.
+/// The latest progress of one thread, and the part that is already in a report.
 #[derive(Debug, Clone, Default)]
 struct ThreadTotals {
     latest: Option<Totals>,
@@ -61,7 +61,7 @@ impl DbBench {
         Self { operation, background, threads: vec![ThreadTotals::default(); all] }
     }
 
-    /// The report of all threads, once each has told something new.
+    /// The report of all threads, once each has new progress.
     fn report(&mut self) -> Option<Report> {
         if self.threads.iter().any(|thread| thread.latest.is_none()) {
             return None;

@@ -1,4 +1,4 @@
-//! What programs say, made into reports: one parser per file, each a state machine without a clock.
+//! Parsers of the output of programs, one per file, each a state machine without a clock.
 
 mod db_bench;
 mod fio;
@@ -15,7 +15,7 @@ use manometer_measure::LatencyHistogram;
 use super::ParserName;
 use crate::setting_error::SettingError;
 
-/// What one program says.
+/// Parses the output of one program.
 pub trait Parser: Send {
     /// Reads the next line of standard output or standard error. Nothing when the line means nothing to
     /// the parser; else the reports that it completes, often none.
@@ -24,7 +24,7 @@ pub trait Parser: Send {
     /// Every operation that a report can count.
     fn operations(&self) -> Vec<String>;
 
-    /// Every number that a report can tell beside its counts, with its unit.
+    /// Every number of a report besides its counts, with its unit.
     fn state(&self) -> Vec<(String, &'static str)> {
         Vec::new()
     }
@@ -50,15 +50,15 @@ pub trait Parser: Send {
     }
 }
 
-/// What a program tells of one stretch of time.
+/// The report of a program on one interval.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
-    /// The length of that stretch as the program tells it; nothing when it is the time since the report
+    /// The length of the interval as the program reports it; nothing when it is the time since the report
     /// before, and 0 when the report counts nothing.
     pub length_s: Option<f64>,
     /// What each operation did.
     pub operations: BTreeMap<String, OperationReport>,
-    /// What else it tells, by name.
+    /// Other numbers, by name.
     pub state: BTreeMap<String, f64>,
 }
 
@@ -69,11 +69,11 @@ pub struct OperationReport {
     pub requests: Amount,
     /// Bytes moved.
     pub bytes: Amount,
-    /// Their latencies, where the program tells all of them.
+    /// Their latencies, where the program reports all of them.
     pub latency: Option<LatencyHistogram>,
 }
 
-/// How much, as a program tells it.
+/// An amount, as a program reports it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
     /// So many.

@@ -1,6 +1,6 @@
-//! Regular expressions for any program: each operation has the pattern of the lines that tell of it.
+//! Regular expressions for any program: each operation has the pattern of the lines that report it.
 //!
-//! Named groups say what a line tells: `rate` (requests per second), `count` (requests since the line
+//! Named groups say what a line reports: `rate` (requests per second), `count` (requests since the line
 //! before), `total` (requests since the beginning), `mib_per_s`, `seconds` (the length of time that the line
 //! speaks of). Every other group, `p99_us` say, becomes a number beside the counts.
 
@@ -73,7 +73,7 @@ impl Pattern {
         self.regex.capture_names().flatten().filter(move |name| !known(name))
     }
 
-    /// The requests that a line tells of, in whichever way it does.
+    /// The requests that a line reports, in any form.
     fn requests(&self, found: &Captures<'_>) -> Option<Amount> {
         let count = whole(found, "count").or_else(|| Some(grown(whole(found, "total")?, self.before)));
         count.map(Amount::Count).or_else(|| Some(Amount::PerSecond(number(found, "rate")?)))

@@ -4,8 +4,8 @@
 //! 2017-05-20 18:55:44:512 10 sec: 376385 operations; 37634.74 current ops/sec; … [READ: Count=188431, … 99.9=15359, …]
 //! ```
 //!
-//! YCSB in Java tells `current ops/sec` and counts in the brackets since the line before; the port to C++
-//! tells no current rate and counts since the beginning. A read-modify-write is also counted as the read
+//! YCSB in Java reports `current ops/sec` and counts in the brackets since the line before; the port to C++
+//! reports no current rate and counts since the beginning. A read-modify-write is also counted as the read
 //! and the update that it consists of; here it is counted once.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const KINDS: [(&str, &str); 6] = [
     ("DELETE", "delete"),
     ("READ-MODIFY-WRITE", "read_modify_write"),
 ];
-/// What is told of each, in microseconds, and what it is called here.
+/// The reported statistics in microseconds, and their names here.
 const NUMBERS: [(&str, &str); 7] = [
     ("Avg", "mean"),
     ("Min", "min"),
