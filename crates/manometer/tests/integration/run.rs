@@ -48,7 +48,7 @@ fn a_run_leaves_a_whole_recording_with_its_report() {
         "samples/vmstat.parquet",
         "samples/interrupts.parquet",
         "samples/filesystem.parquet",
-        "samples/others.parquet",
+        "samples/foreign_processes.parquet",
         "samples/conductor.parquet",
         "latency/primary.hlog",
         "latency/writer.hlog",
