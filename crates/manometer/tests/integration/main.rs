@@ -19,6 +19,7 @@ mod pacing;
 mod prepare;
 mod queue;
 mod real_vs_synthetic;
+mod release;
 mod replay;
 #[cfg(feature = "rlsm")]
 mod rlsm;
