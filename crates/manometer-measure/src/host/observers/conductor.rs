@@ -7,7 +7,7 @@ use crate::samples::{Column, columns_from};
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "conductor",
     description: "The conductor's own sampling: late and dropped ticks, and steps of the wall clock.",
-    columns: columns,
+    columns,
     create: |subject| match *subject {
         Subject::Conductor { interval_ns, start } => boxed([Conductor::new(interval_ns, start)]),
         _ => Vec::new(),

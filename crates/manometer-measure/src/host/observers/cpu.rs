@@ -8,7 +8,7 @@ use crate::samples::{Column, columns_from};
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "cpu",
     description: "All processors together.",
-    columns: columns,
+    columns,
     create: |subject| boxed(subject.host_directory().map(|_| Cpu::default())),
 };
 

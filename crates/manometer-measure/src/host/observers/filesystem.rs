@@ -9,7 +9,7 @@ use crate::samples::{Column, columns_from};
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "filesystem",
     description: "The file system of the device directory.",
-    columns: columns,
+    columns,
     create: |subject| boxed(subject.host_directory().map(FileSystem::new)),
 };
 

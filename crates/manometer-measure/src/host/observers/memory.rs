@@ -7,7 +7,7 @@ use crate::samples::{Column, columns_from};
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "memory",
     description: "Memory of the host.",
-    columns: columns,
+    columns,
     create: |subject| boxed(subject.host_directory().map(|_| Memory::default())),
 };
 

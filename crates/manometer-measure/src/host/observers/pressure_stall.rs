@@ -8,7 +8,7 @@ use crate::samples::Column;
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "pressure_stall",
     description: "Pressure stall information (PSI) of the whole host: the share of time in which tasks waited.",
-    columns: columns,
+    columns,
     create: |subject| boxed(subject.host_directory().map(|_| PressureStall::default())),
 };
 

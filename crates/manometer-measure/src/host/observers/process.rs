@@ -12,7 +12,7 @@ use crate::samples::{Column, columns_from};
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "process.<workload>",
     description: "The worker process of a workload; `process.conductor` is the process that records.",
-    columns: columns,
+    columns,
     create: |subject| match *subject {
         Subject::Host { .. } => Vec::new(),
         Subject::Worker { workload, pid, .. } => boxed([WorkerProcess::new(workload, pid)]),

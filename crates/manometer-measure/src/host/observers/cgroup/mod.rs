@@ -13,7 +13,7 @@ use crate::samples::Column;
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "<workload>.cgroup",
     description: "The control group of a worker that has its own, of cgroup v2 or v1. cgroup v1 counts I/O only below an I/O limit.",
-    columns: columns,
+    columns,
     create: |subject| match *subject {
         Subject::Worker { workload, pid, device } => boxed([WorkerCgroup::new(workload, pid, device)]),
         _ => Vec::new(),

@@ -30,7 +30,7 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "health",
     description: "The device's own health counters (SMART), every 30 s and at phase boundaries. For several disks below one file \
         system, counters are summed and states are those of the worst disk.",
-    columns: columns,
+    columns,
     create: |subject| boxed(Health::of(subject.host_layers())),
 };
 
