@@ -31,7 +31,7 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<KvPlan, KvError> {
         pin: settings.pin,
         load: settings.load,
         operations,
-        run_properties: run_properties,
+        run_properties,
         notes,
     };
     plan.check()?;
