@@ -1,4 +1,4 @@
-//! Experiment files: what is read, what wins, and how what is wrong is told.
+//! Experiment files: parsing, precedence of settings, and error messages.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn load_changed(from: &str, to: &str) -> Result<Experiment, ExperimentError> {
 
 /// Asserts that `error` has one problem, on the line that holds `line`, and that its text holds all `words`.
 #[track_caller]
-fn told(result: Result<Experiment, ExperimentError>, text: &str, line: &str, words: &[&str]) {
+fn assert_refused(result: Result<Experiment, ExperimentError>, text: &str, line: &str, words: &[&str]) {
     let error = result.expect_err("the file is wrong");
     assert_eq!(error.problems.len(), 1, "{error}");
     let problem = &error.problems[0];
@@ -51,9 +51,9 @@ fn told(result: Result<Experiment, ExperimentError>, text: &str, line: &str, wor
 }
 
 #[track_caller]
-fn change_is_told(from: &str, to: &str, words: &[&str]) {
+fn assert_change_refused(from: &str, to: &str, words: &[&str]) {
     let text = GOOD.replace(from, to);
-    told(load_changed(from, to), &text, to.lines().next().unwrap(), words);
+    assert_refused(load_changed(from, to), &text, to.lines().next().unwrap(), words);
 }
 
 #[test]
@@ -68,56 +68,64 @@ fn a_good_file_is_read_with_its_defaults() {
 
 #[test]
 fn an_unknown_key_is_named_with_the_nearest_right_one() {
-    change_is_told("file_size", "file_sise", &["`file_sise`", "did you mean `file_size`"]);
-    change_is_told("records = 1000", "record = 1000", &["`record`", "did you mean `records`"]);
-    change_is_told("directory", "directori", &["`directori`", "did you mean `directory`"]);
+    assert_change_refused("file_size", "file_sise", &["`file_sise`", "did you mean `file_size`"]);
+    assert_change_refused("records = 1000", "record = 1000", &["`record`", "did you mean `records`"]);
+    assert_change_refused("directory", "directori", &["`directori`", "did you mean `directory`"]);
 }
 
 #[test]
 fn an_unknown_top_level_table_is_named() {
     let text = format!("{GOOD}[sweeep]\n\"writer.dsync\" = [true]\n");
-    told(load(&text), &text, "[sweeep]", &["`sweeep`", "did you mean `sweep`"]);
+    assert_refused(load(&text), &text, "[sweeep]", &["`sweeep`", "did you mean `sweep`"]);
 }
 
 #[test]
-fn a_wrong_type_and_a_unit_that_does_not_parse_are_told_at_the_value() {
-    change_is_told("records = 1000", "records = \"many\"", &["records", "many"]);
-    change_is_told("phase = \"10s\"", "phase = \"10 parsecs\"", &["10 parsecs", "500ms"]);
-    change_is_told("file_size = \"1MiB\"", "file_size = \"1 parsec\"", &["1 parsec", "256MiB"]);
+fn a_wrong_type_and_an_unknown_unit_are_reported_at_the_value() {
+    assert_change_refused("records = 1000", "records = \"many\"", &["records", "many"]);
+    assert_change_refused("phase = \"10s\"", "phase = \"10 parsecs\"", &["10 parsecs", "500ms"]);
+    assert_change_refused("file_size = \"1MiB\"", "file_size = \"1 parsec\"", &["1 parsec", "256MiB"]);
 }
 
 #[test]
 fn a_ladder_must_name_a_setting_that_can_change() {
-    change_is_told("vary = { \"writer.iodepth\"", "vary = { \"reader.iodepth\"", &["`reader`", "one of `writer`"]);
-    change_is_told("vary = { \"writer.iodepth\"", "vary = { \"writer.iodept\"", &["did you mean `iodepth`"]);
-    change_is_told("vary = { \"writer.iodepth\"", "vary = { \"writer.file_size\"", &["cannot change", "[sweep]"]);
-    change_is_told("[1, 16]", "[]", &["at least one value"]);
-    change_is_told("[1, 16]", "[1, \"deep\"]", &["writer.iodepth", "deep"]);
+    assert_change_refused(
+        "vary = { \"writer.iodepth\"",
+        "vary = { \"reader.iodepth\"",
+        &["`reader`", "one of `writer`"],
+    );
+    assert_change_refused("vary = { \"writer.iodepth\"", "vary = { \"writer.iodept\"", &["did you mean `iodepth`"]);
+    assert_change_refused(
+        "vary = { \"writer.iodepth\"",
+        "vary = { \"writer.file_size\"",
+        &["cannot change", "[sweep]"],
+    );
+    assert_change_refused("[1, 16]", "[]", &["at least one value"]);
+    assert_change_refused("[1, 16]", "[1, \"deep\"]", &["writer.iodepth", "deep"]);
 }
 
 #[test]
 fn a_ladder_beyond_the_range_of_its_setting_is_refused() {
-    change_is_told("[1, 16]", "[1, 5000]", &["iodepth", "1024"]);
+    assert_change_refused("[1, 16]", "[1, 5000]", &["iodepth", "1024"]);
 }
 
 #[test]
-fn a_table_that_should_be_a_list_and_a_list_that_should_be_a_table_are_told() {
-    change_is_told("[[neighbour]]", "[neighbour]", &["list of tables", "[[neighbour]]"]);
-    change_is_told("[primary]", "[[primary]]", &["one table", "write `[primary]`"]);
+fn a_table_for_a_list_and_a_list_for_a_table_are_refused() {
+    assert_change_refused("[[neighbour]]", "[neighbour]", &["list of tables", "[[neighbour]]"]);
+    assert_change_refused("[primary]", "[[primary]]", &["one table", "write `[primary]`"]);
 }
 
 #[test]
 fn a_criterion_must_name_an_operation_of_the_primary() {
     let text = format!("criterion = \"latency.raed.p99\"\n{}", GOOD.trim_start());
-    told(load(&text), &text, "criterion", &["`raed`", "did you mean `read`"]);
+    assert_refused(load(&text), &text, "criterion", &["`raed`", "did you mean `read`"]);
 }
 
 #[test]
 fn a_sweep_that_cannot_run_is_refused_before_its_first_run() {
     let text = format!("{GOOD}[sweep]\n\"writer.block_size\" = [\"4KiB\", \"1000B\"]\n");
-    told(load(&text), &text, "[sweep]", &["block_size", "multiple"]);
+    assert_refused(load(&text), &text, "[sweep]", &["block_size", "multiple"]);
     let text = format!("{GOOD}[sweep]\n\"writer.io_engine\" = [\"libaio\", \"posix\"]\n");
-    told(load(&text), &text, "[plan]", &["iodepth", "posix"]);
+    assert_refused(load(&text), &text, "[plan]", &["iodepth", "posix"]);
 }
 
 #[test]
@@ -128,45 +136,49 @@ fn a_value_is_kept_as_its_setting_writes_it() {
 
 #[test]
 fn times_out_of_reason_are_refused() {
-    change_is_told("phase = \"10s\"", "phase = \"600 years\"", &["longer than a year"]);
+    assert_change_refused("phase = \"10s\"", "phase = \"600 years\"", &["longer than a year"]);
     let text = format!("interval = \"10500us\"\n{}", GOOD.trim_start());
-    told(load(&text), &text, "interval", &["milliseconds"]);
+    assert_refused(load(&text), &text, "interval", &["milliseconds"]);
 }
 
 #[test]
 fn settings_that_cannot_be_together_are_refused() {
     let both = "\"writer.iodepth\" = [1, 1024], \"writer.block_size\" = [\"4KiB\", \"4MiB\"]";
     let text = GOOD.replace("\"writer.iodepth\" = [1, 16]", both).replace("\"1MiB\"", "\"64MiB\"");
-    told(load(&text), &text, "[plan]", &["iodepth = 1024", "4MiB"]);
+    assert_refused(load(&text), &text, "[plan]", &["iodepth = 1024", "4MiB"]);
 }
 
 #[test]
 fn an_iodepth_on_posix_is_refused() {
     let text = GOOD.replace("kind = \"io\"", "kind = \"io\"\nio_engine = \"posix\"");
-    told(load(&text), &text, "[1, 16]", &["iodepth", "posix"]);
+    assert_refused(load(&text), &text, "[1, 16]", &["iodepth", "posix"]);
 }
 
 #[test]
 fn a_block_that_is_no_multiple_of_the_file_systems_is_refused() {
-    change_is_told("file_size = \"1MiB\"", "block_size = 1000\nfile_size = \"1MiB\"", &["block_size", "multiple"]);
+    assert_change_refused(
+        "file_size = \"1MiB\"",
+        "block_size = 1000\nfile_size = \"1MiB\"",
+        &["block_size", "multiple"],
+    );
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let text = GOOD.replace("records", "record").replace("file_size", "file_sise");
     assert_eq!(load(&text).unwrap_err().problems.len(), 2);
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_line() {
-    change_is_told("phase = \"10s\"", "phase = \"10s", &["string"]);
+fn a_syntax_error_is_reported_with_its_line() {
+    assert_change_refused("phase = \"10s\"", "phase = \"10s", &["string"]);
 }
 
 #[test]
 fn names_must_differ_and_be_plain() {
-    change_is_told("name = \"writer\"", "name = \"primary\"", &["two workloads"]);
-    change_is_told("name = \"writer\"", "name = \"../writer\"", &["not a valid name"]);
-    change_is_told("name = \"writer\"", "name = \"device\"", &["series"]);
+    assert_change_refused("name = \"writer\"", "name = \"primary\"", &["two workloads"]);
+    assert_change_refused("name = \"writer\"", "name = \"../writer\"", &["not a valid name"]);
+    assert_change_refused("name = \"writer\"", "name = \"device\"", &["series"]);
 }
 
 #[test]
@@ -174,7 +186,7 @@ fn a_directory_in_memory_is_refused() {
     if memory_file_system().is_none() {
         return;
     }
-    change_is_told("directory = \"data\"", "directory = \"/dev/shm/manometer\"", &["memory"]);
+    assert_change_refused("directory = \"data\"", "directory = \"/dev/shm/manometer\"", &["memory"]);
 }
 
 /// An overlay of two folders, for as long as it lives; nothing where this host or user may not mount one.
@@ -188,7 +200,7 @@ impl Overlay {
         let options = format!("lowerdir={},upperdir={},workdir={}", folder("lower"), folder("upper"), folder("work"));
         let mut command = std::process::Command::new("mount");
         let mount = command.args(["-t", "overlay", "overlay", "-o", &options, &folder("merged")]).output();
-        mount.is_ok_and(|said| said.status.success()).then_some(Self(dir))
+        mount.is_ok_and(|output| output.status.success()).then_some(Self(dir))
     }
 }
 
@@ -205,7 +217,7 @@ fn a_directory_on_an_overlay_is_refused() {
         return;
     };
     let directory = format!("directory = {:?}", overlay.0.path().join("merged/data"));
-    change_is_told("directory = \"data\"", &directory, &["overlay of other file systems", "local disk"]);
+    assert_change_refused("directory = \"data\"", &directory, &["overlay of other file systems", "local disk"]);
 }
 
 #[test]
@@ -230,11 +242,11 @@ fn a_nearer_file_wins_over_what_it_extends() {
 }
 
 #[test]
-fn a_file_that_extends_itself_and_one_that_is_missing_are_told() {
+fn a_file_that_extends_itself_or_a_missing_one_is_refused() {
     let text = "extends = \"e.toml\"\n";
-    told(load(text), text, "extends", &["deeper"]);
+    assert_refused(load(text), text, "extends", &["deeper"]);
     let text = "extends = \"nowhere.toml\"\n";
-    told(load(text), text, "extends", &["nowhere.toml"]);
+    assert_refused(load(text), text, "extends", &["nowhere.toml"]);
 }
 
 #[test]
@@ -367,8 +379,8 @@ fn a_limit_is_set_from_the_command_line_by_its_dotted_name() {
 }
 
 #[test]
-fn isolation_that_makes_no_sense_is_told_at_its_line() {
-    change_is_told("kind = \"io\"", "isolation = \"vm\"\nkind = \"io\"", &["cgroup", "container"]);
+fn impossible_isolation_is_reported_at_its_line() {
+    assert_change_refused("kind = \"io\"", "isolation = \"vm\"\nkind = \"io\"", &["cgroup", "container"]);
     let limits = |limits: &str| format!("limits = {{ {limits} }}\nisolation = \"cgroup\"\nkind = \"io\"");
     for (wrong, words) in [
         ("\"io.max\" = \"fast\"", ["io.max", "rbps=100MiB"]),
@@ -376,14 +388,14 @@ fn isolation_that_makes_no_sense_is_told_at_its_line() {
         ("\"io.wait\" = 1", ["unknown key `io.wait`", "did you mean"]),
         ("io.max = \"max\"", ["`io` is not a limit", "`\"io.max\"`"]),
     ] {
-        change_is_told("kind = \"io\"", &limits(wrong), &words);
+        assert_change_refused("kind = \"io\"", &limits(wrong), &words);
     }
-    change_is_told(
+    assert_change_refused(
         "kind = \"io\"",
         "limits = { \"io.max\" = \"rbps=1MiB\" }\nkind = \"io\"",
         &["add `isolation = \"cgroup\"`"],
     );
-    change_is_told(
+    assert_change_refused(
         "vary = { \"writer.iodepth\" = [1, 16] }",
         "vary = { \"writer.isolation\" = [\"none\", \"cgroup\"] }",
         &["cannot change while `writer` runs", "[sweep]"],
@@ -463,12 +475,17 @@ fn a_server_that_one_workload_has_emptied_serves_no_other() {
     for other in ["address = \"127.0.0.1:6379\"", "address = \"10.0.0.1:1, localhost:6379\", flush = true"] {
         for (primary, neighbour) in [(one, other), (other, one)] {
             let (result, text) = both(primary, neighbour);
-            told(result, &text, "[primary]", &["`primary` and `other`", "the server at ", ":6379", "flush = true"]);
+            assert_refused(
+                result,
+                &text,
+                "[primary]",
+                &["`primary` and `other`", "the server at ", ":6379", "flush = true"],
+            );
         }
     }
     let cluster = |seed: u32| format!("address = \"192.0.2.{seed}:6379\", cluster = true, flush = true");
     let (result, text) = both(&cluster(1), &cluster(2));
-    told(result, &text, "[primary]", &["a cluster, possibly the same"]);
+    assert_refused(result, &text, "[primary]", &["a cluster, possibly the same"]);
     both(one, "address = \"localhost:6380\", flush = true").0.unwrap();
     both(one, "save = \"\"").0.unwrap();
     // Where nothing is emptied, the marker says whose the records are.
@@ -479,5 +496,5 @@ fn a_server_that_one_workload_has_emptied_serves_no_other() {
 fn a_closing_phase_needs_somebody_to_be_alone() {
     let text =
         GOOD.replace("[primary]\nrecords = 1000\n", "").replace("phase = \"10s\"", "phase = \"10s\"\nclosing = true");
-    told(load(&text), &text, "closing", &["closing", "needs a primary"]);
+    assert_refused(load(&text), &text, "closing", &["closing", "needs a primary"]);
 }

@@ -42,9 +42,9 @@ fn block_sizes(words: &str) -> Vec<String> {
 fn refused(text: &str, words: &[&str]) {
     let error = load(text).unwrap_err();
     assert_eq!(error.problems.len(), 1, "{error}");
-    let told = format!("{error} {}", error.problems[0].help_text().unwrap_or_default());
-    words.iter().for_each(|word| assert!(told.contains(word), "`{word}` is not in: {told}"));
-    assert!(error.problems[0].file_and_line().is_some(), "{told}");
+    let message = format!("{error} {}", error.problems[0].help_text().unwrap_or_default());
+    words.iter().for_each(|word| assert!(message.contains(word), "`{word}` is not in: {message}"));
+    assert!(error.problems[0].file_and_line().is_some(), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Real programs, the shell above all.
+//! Tests with real programs, mostly the shell.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -18,12 +18,12 @@ fn settings(value: Value) -> CommandSettings {
     serde_json::from_value(value).unwrap()
 }
 
-/// A shell that runs `script`; its lines `N ops` are counted.
+/// A shell that runs `script`, with a parser that counts its lines `N ops`.
 fn shell(script: &str) -> Value {
     json!({ "command": ["sh", "-c", script], "parser": "regex", "patterns": { "op": "^(?<count>[0-9]+) ops" } })
 }
 
-/// Runs `settings`; `talk` hears every message and answers with control lines.
+/// Runs `settings`; `talk` receives every message and answers with control lines.
 fn run_with(
     settings: Value,
     folder: &tempfile::TempDir,
@@ -103,7 +103,7 @@ fn words_are_filled_and_facts_tell_them() {
 }
 
 #[test]
-fn a_program_that_ends_is_started_again_and_each_start_is_told() {
+fn a_program_that_ends_is_restarted_and_each_start_is_reported() {
     let mut samples = 0;
     let (outcome, messages) = run_with(shell("echo 5 ops"), &folder(), DatabaseReuse::Remake, |message, controls| {
         samples += u32::from(matches!(message, Message::Sample(_)));

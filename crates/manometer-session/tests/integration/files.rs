@@ -1,4 +1,4 @@
-//! Whole runs on a real file system, and everything that can go wrong on the way.
+//! Tests of complete runs on a real file system, and of their failures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ fn disk() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
-/// A small one, whose files are a few hundred kibibytes or, of a database, four mebibytes and the log.
+/// Small settings: a few hundred KiB of files or, for a database, 4 MiB and the log.
 fn small(personality: Personality) -> FilesSettings {
     let settings = FilesSettings { threads: Some(4), ..FilesSettings::of(personality) };
     match personality {
@@ -74,7 +74,7 @@ fn drive(
     (result.map(drop).map_err(error), received)
 }
 
-/// Prepares and stops.
+/// Prepares the files, then stops.
 fn prepare(job: &Job) -> (Result<(), FilesError>, Vec<Message>) {
     drive(job, |message, controls| {
         if matches!(message, Message::Ready { .. }) {
@@ -83,7 +83,7 @@ fn prepare(job: &Job) -> (Result<(), FilesError>, Vec<Message>) {
     })
 }
 
-/// Goes when ready, and stops once the samples so far satisfy `enough`.
+/// Sends `go` when ready, and stops once the samples so far satisfy `enough`.
 fn go_until(mut enough: impl FnMut(&Totals) -> bool + Send) -> impl FnMut(&Message, &Sender<Control>) + Send {
     let mut totals = Totals::default();
     move |message, controls| match message {
@@ -177,7 +177,7 @@ fn each_personality_does_all_it_does_and_its_samples_tell_all_of_it() {
         result.unwrap();
         let samples = samples(&received);
         for pair in samples.windows(2) {
-            assert_eq!(pair[1].t_ns - pair[1].length_ns, pair[0].t_ns, "nothing is missing and nothing told twice");
+            assert_eq!(pair[1].t_ns - pair[1].length_ns, pair[0].t_ns, "nothing is missing or counted twice");
         }
         for sample in &samples {
             assert_eq!(sample.operations.keys().cloned().collect::<Vec<_>>().join(" "), operations);
@@ -286,13 +286,13 @@ fn threads_and_rate_change_while_it_runs_and_nothing_else_does() {
             _ => {}
         });
     result.unwrap();
-    let told: Vec<Value> = received
+    let changes: Vec<Value> = received
         .iter()
         .filter_map(
             |message| if let Message::Setting { settings, .. } = message { Some(json!(settings)) } else { None },
         )
         .collect();
-    assert_eq!(told, [json!({ "threads": 8, "rate": "100000/s" }), json!({ "threads": 1 })]);
+    assert_eq!(changes, [json!({ "threads": 8, "rate": "100000/s" }), json!({ "threads": 1 })]);
     let refused: Vec<&str> = received
         .iter()
         .filter_map(|message| if let Message::Refused { reason, .. } = message { Some(reason.as_str()) } else { None })
@@ -401,7 +401,7 @@ fn a_database_file_that_is_cut_while_it_is_read_ends_the_run() {
     let cut = data(&dir).join("1.data");
     let (result, _) = drive(&job(dir.path(), &small(Personality::Oltp)), move |message, controls| match message {
         Message::Ready { .. } => controls.send(Control::Go).unwrap(),
-        // Writers make it longer again: it is cut until a reader comes first.
+        // Writers extend it again: it is truncated until a reader finds it short.
         Message::Sample(_) => fs::OpenOptions::new().write(true).open(&cut).unwrap().set_len(0).unwrap(),
         _ => {}
     });

@@ -1,4 +1,4 @@
-//! Changes of a `kv` workload's settings while it runs, on an engine that is watched.
+//! Tests of changing a `kv` workload's settings while it runs, on an instrumented engine.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use serde_json::json;
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// The host's clock, moved on at will.
+/// The host's clock plus an offset.
 #[derive(Default)]
 struct Moved(AtomicU64);
 
@@ -36,10 +36,10 @@ impl Clock for Moved {
 
 type Look = dyn FnMut(&Watched) + Send;
 
-/// An engine that keeps nothing, holds its readers on demand and does something whenever it is asked for its state.
+/// An engine without storage that holds its readers on demand, and calls a function whenever its state is read.
 struct Watched {
     inner: Box<dyn Engine>,
-    /// Reads that have begun, and that have been answered.
+    /// Reads started, and reads answered.
     begun: AtomicU64,
     reads: AtomicU64,
     held: AtomicBool,
@@ -129,8 +129,8 @@ impl StateSampler for WatchedState<'_> {
     }
 }
 
-/// Runs one thread that reads from `engine` at `rate`, while `act` sends control lines and looks at the messages so far;
-/// returns all messages but the first.
+/// Runs one thread that reads from `engine` at `rate`, while `act` sends control lines and sees the messages so far.
+/// Returns all messages except the first.
 fn driven<C: Clock>(
     engine: &Watched,
     clock: &C,
@@ -177,7 +177,7 @@ fn wait_until(happened: impl Fn() -> bool) {
     }
 }
 
-/// Waits until a message for which `is_it` holds has come.
+/// Waits for a message that satisfies `is_it`.
 fn wait_for(messages: &Mutex<Vec<Message>>, is_it: impl Fn(&Message) -> bool) {
     wait_until(|| messages.lock().unwrap().iter().any(&is_it));
 }
@@ -196,7 +196,7 @@ fn requests_that_a_change_drops_count_before_it() {
     let messages = driven(&engine, &MonotonicClock, (Some("1000"), 600_000), |controls, messages| {
         controls.send(Control::Go).unwrap();
         wait_until(|| engine.begun.load(Ordering::SeqCst) > 0);
-        // The one request in flight is waited for, and a thousand others come due meanwhile.
+        // The run waits for the request in flight, and a thousand others come due meanwhile.
         controls.send(set(json!({"rate": null}))).unwrap();
         wait_for(messages, is_setting);
         engine.held.store(false, Ordering::SeqCst);
@@ -254,7 +254,7 @@ fn requests_flow_while_the_state_is_read_after_a_change() {
     let engine = Watched::new(false, move |engine| {
         look += 1;
         let before = engine.reads();
-        // At the first look, that of `go`, they may not; at the last one threads are held again.
+        // Threads must not read at the first poll, that of `go`; at the last one they are held again.
         wait_until(|| look != 2 || engine.reads() > before);
     });
     let messages = driven(&engine, &MonotonicClock, (None, 20_000), |controls, messages| {

@@ -1,5 +1,5 @@
-//! All integration tests of `manometer-session`, in one program so that they link once: whole sessions of every kind of
-//! workload, driven by control lines.
+//! All integration tests of `manometer-session`, in one program so that they link once: complete sessions of every kind
+//! of workload, driven by control lines.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
 

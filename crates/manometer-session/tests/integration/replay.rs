@@ -1,4 +1,4 @@
-//! Traces on real engines.
+//! Tests of replays on real engines.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
@@ -17,7 +17,7 @@ use manometer_workload::settings::WorkloadSettings;
 
 use crate::support::workload_error;
 
-/// What a replay emitted, up to its end.
+/// The messages and the result of a replay.
 #[derive(Debug, Default)]
 struct ReplayOutput {
     facts: Settings,
@@ -40,7 +40,7 @@ impl ReplayOutput {
     }
 }
 
-/// A trace of `text`, and the settings that replay it on `engine`.
+/// A directory with the trace `text`, and settings that replay it on `engine`.
 fn scene(text: &str, engine: &str) -> (tempfile::TempDir, ReplaySettings) {
     let dir = tempfile::tempdir_in(scratch_directory()).unwrap();
     let trace = dir.path().join("trace.txt");
@@ -61,7 +61,7 @@ fn job(directory: PathBuf, settings: &ReplaySettings) -> Job {
     }
 }
 
-/// Replays to the trace's end, with `lines` sent beforehand.
+/// Replays the trace to its end, with `lines` sent before.
 fn run_with(
     dir: &tempfile::TempDir,
     settings: &ReplaySettings,
@@ -94,7 +94,7 @@ fn run_whole(dir: &tempfile::TempDir, settings: &ReplaySettings) -> ReplayOutput
     run_with(dir, settings, &[Control::Go]).unwrap()
 }
 
-/// `requests` reads of some keys by some clients, as Twitter's traces are written, one each `gap_us`.
+/// `requests` reads by some clients, one every `gap_us`, in Twitter's format.
 fn clients(requests: u64) -> String {
     let line = |number: u64| format!("{},key{},8,100,{},get,0\n", number / 1_000, number % 50, number % 70);
     (0..requests).map(line).collect()
@@ -150,7 +150,7 @@ fn what_the_trace_needs_is_loaded() {
 }
 
 #[test]
-fn a_trace_that_ends_early_and_one_that_is_cut_are_told_apart() {
+fn a_trace_that_ends_early_and_a_cut_replay_are_distinguished() {
     let (dir, settings) = scene("read,a,0,\nread,b,3600000,\n", "null");
     let output = run_with(&dir, &settings, &[Control::Go, Control::Stop]).unwrap();
     assert!(output.replayed().interrupted && output.replayed().dropped() == 0);
@@ -159,7 +159,7 @@ fn a_trace_that_ends_early_and_one_that_is_cut_are_told_apart() {
     assert!(!output.replayed().interrupted);
 }
 
-/// As many requests of one client as no lane holds, the later ones not due within this test.
+/// More requests of one client than a lane holds; the later ones are not due within this test.
 fn one_client(requests: u64) -> String {
     (0..requests).map(|number| format!("{},{number},8,10,1,get,0\n", number / 1_000 * 3_600)).collect()
 }
@@ -188,7 +188,7 @@ fn only_the_start_can_be_set_and_only_before_it() {
 fn at_full_speed_no_request_is_sent_before_the_start() {
     let (dir, settings) = scene("read,a,0,\nread,b,1,\n", "null");
     let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
-    // The end of time: all that could be sent is held until the stop.
+    // A start time that never comes: every request waits until the stop.
     let never = Control::Set([(START.to_owned(), u64::MAX.into())].into_iter().collect());
     let output = run_with(&dir, &settings, &[never, Control::Go, Control::Stop]).unwrap();
     let replayed = output.replayed();

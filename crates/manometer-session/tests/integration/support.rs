@@ -1,4 +1,4 @@
-//! What tests of whole sessions share.
+//! Helpers for tests of complete sessions.
 
 use manometer_session::error::SessionError;
 use manometer_workload::error::WorkloadError;

@@ -37,11 +37,11 @@ fn every_crate_imports_only_crates_below_it() {
             let below = dependency["name"].as_str().unwrap();
             let Some(at) = place.get(below).filter(|_| dependency["kind"] == Value::Null) else { continue };
             assert!(at > own, "{name} imports {below}, which stands above it");
-            let said = &table[*own].1;
+            let allowed = &table[*own].1;
             let short = below.trim_start_matches("manometer-");
             assert!(
-                said == "any" || said.split(", ").any(|one| one == short),
-                "{name} imports {short}: the table says {said}"
+                allowed == "any" || allowed.split(", ").any(|one| one == short),
+                "{name} imports {short}: the table says {allowed}"
             );
         }
     }

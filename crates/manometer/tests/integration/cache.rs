@@ -19,12 +19,12 @@ fn scene() -> Scene {
 
 #[test]
 fn the_thesis_example_misses_as_often_as_it_says() {
-    let said =
+    let output =
         scene().run("cache simulate references.txt --policy opt,lru,fifo --capacity 3,100 --format json").status(0);
-    let said = said.json();
-    let misses: Vec<&Value> = said["results"].as_array().unwrap().iter().map(|result| &result["misses"]).collect();
+    let document = output.json();
+    let misses: Vec<&Value> = document["results"].as_array().unwrap().iter().map(|result| &result["misses"]).collect();
     assert_eq!(misses, [9, 6, 12, 6, 15, 6]);
-    let first = &said["results"][0];
+    let first = &document["results"][0];
     assert_eq!((&first["policy"], &first["capacity"], &first["requests"]), (&json!("opt"), &json!(3), &json!(20)));
     assert_eq!(first["miss_ratio"], json!(0.45));
     scene().run("cache simulate references.txt --policy opt,lru --capacity 3").status(0).out_has(&["0.4500", "0.6000"]);
@@ -33,7 +33,7 @@ fn the_thesis_example_misses_as_often_as_it_says() {
 #[test]
 fn sizes_count_where_they_are_to() {
     let scene = scene();
-    let said = scene
+    let document = scene
         .run("cache simulate sized.csv --policy lru --capacity 50,1KiB --size-aware --format json")
         .status(0)
         .json();
@@ -42,19 +42,19 @@ fn sizes_count_where_they_are_to() {
         "policy": "lru", "capacity": 50, "requests": 5, "misses": 3, "miss_ratio": 0.6, "bypassed": 1,
         "byte_miss_ratio": 5030.0 / 5080.0, "requests_per_second": null,
     });
-    assert_eq!(said["results"][0], first);
-    assert_eq!(said["left_out"]["deletes"], json!(1));
-    let told = scene.run("cache simulate sized.csv --policy lru --capacity 50 --size-aware").status(0);
-    told.out_has(&["1 deletes", "1 requests were for objects larger than the cache"]);
+    assert_eq!(document["results"][0], first);
+    assert_eq!(document["left_out"]["deletes"], json!(1));
+    let output = scene.run("cache simulate sized.csv --policy lru --capacity 50 --size-aware").status(0);
+    output.out_has(&["1 deletes", "1 requests were for objects larger than the cache"]);
 }
 
 #[test]
-fn what_tells_the_seconds_is_said() {
+fn elapsed_time_is_reported_with_its_source() {
     let scene = scene();
     let command = "cache simulate references.txt --policy dm-cache-mq,dm-cache-smq:rate=5,lru --capacity 3";
-    let said = scene.run(&format!("{command} --format json")).status(0).json();
+    let document = scene.run(&format!("{command} --format json")).status(0).json();
     let rates: Vec<&Value> =
-        said["results"].as_array().unwrap().iter().map(|result| &result["requests_per_second"]).collect();
+        document["results"].as_array().unwrap().iter().map(|result| &result["requests_per_second"]).collect();
     assert_eq!(rates, [&json!(1000), &json!(5), &Value::Null]);
     scene.run(command).status(0).out_has(&[
         "dm-cache-mq: the trace has no times; 1000 requests count as a second",
@@ -62,21 +62,24 @@ fn what_tells_the_seconds_is_said() {
     ]);
     let timed = "cache simulate sized.csv --policy dm-cache-mq --capacity 3";
     scene.run(timed).status(0).out_has(&["dm-cache-mq: its clock is that of the trace"]);
-    let said = scene.run(&format!("{timed} --format json")).status(0).json();
-    assert_eq!(said["results"][0]["requests_per_second"], Value::Null);
+    let document = scene.run(&format!("{timed} --format json")).status(0).json();
+    assert_eq!(document["results"][0]["requests_per_second"], Value::Null);
 }
 
 #[test]
 fn lru_has_its_curve_from_one_walk() {
     let scene = scene();
-    let said = scene.run("cache curve references.txt --format json").status(0).json();
+    let document = scene.run("cache curve references.txt --format json").status(0).json();
     let ratio = |capacity: u64| {
-        let points = said["points"].as_array().unwrap();
+        let points = document["points"].as_array().unwrap();
         points.iter().find(|point| point["capacity"] == json!(capacity)).unwrap()["miss_ratio"].as_f64().unwrap()
     };
     assert_eq!((ratio(3), ratio(6)), (0.6, 0.3));
-    assert_eq!(said["points"].as_array().unwrap().len(), 6);
-    assert_eq!((&said["policy"], &said["rate"], &said["unit"]), (&json!("lru"), &json!(1.0), &json!("objects")));
+    assert_eq!(document["points"].as_array().unwrap().len(), 6);
+    assert_eq!(
+        (&document["policy"], &document["rate"], &document["unit"]),
+        (&json!("lru"), &json!(1.0), &json!("objects"))
+    );
     let simulated = scene.run("cache curve references.txt --policy opt --capacity 3 --format json").status(0).json();
     assert_eq!(simulated["points"], json!([{ "capacity": 3, "miss_ratio": 0.45 }]));
     scene.run("cache curve references.txt --knee").status(0).out_has(&["capacity", "0.6000", "knees"]);
@@ -84,33 +87,34 @@ fn lru_has_its_curve_from_one_walk() {
 
 #[test]
 fn curves_count_bytes_as_well() {
-    let said = scene().run("cache curve sized.csv --size-aware --capacity 30,50,5050 --format json").status(0).json();
+    let document =
+        scene().run("cache curve sized.csv --size-aware --capacity 30,50,5050 --format json").status(0).json();
     // The second request for a reaches over b and itself with its new size, that for b over a and c too: 50 and 5050.
     let ratios: Vec<f64> =
-        said["points"].as_array().unwrap().iter().map(|point| point["miss_ratio"].as_f64().unwrap()).collect();
+        document["points"].as_array().unwrap().iter().map(|point| point["miss_ratio"].as_f64().unwrap()).collect();
     assert_eq!(ratios, [1.0, 0.8, 0.6]);
     // In a cache, c passes by and leaves b where it is: 50 bytes hold a, then b, then both.
     let words = "cache curve sized.csv --size-aware --policy fifo --capacity 50,5050 --format json";
-    let said = scene().run(words).status(0).json();
+    let document = scene().run(words).status(0).json();
     let point = |capacity: u64, miss_ratio: f64| json!({ "capacity": capacity, "miss_ratio": miss_ratio });
-    assert_eq!(said["points"], json!([point(50, 0.6), point(5050, 0.6)]));
+    assert_eq!(document["points"], json!([point(50, 0.6), point(5050, 0.6)]));
 }
 
 #[test]
 fn several_policies_have_their_curves_from_one_reading() {
     let scene = scene();
-    let said =
+    let document =
         scene.run("cache curve references.txt --policy lru,opt,fifo --capacity 3,6 --format json").status(0).json();
-    let names: Vec<&Value> = said["curves"].as_array().unwrap().iter().map(|curve| &curve["policy"]).collect();
+    let names: Vec<&Value> = document["curves"].as_array().unwrap().iter().map(|curve| &curve["policy"]).collect();
     assert_eq!(names, ["lru", "opt", "fifo"]);
     let ratios = |at: usize| {
-        let points = said["curves"][at]["points"].as_array().unwrap();
+        let points = document["curves"][at]["points"].as_array().unwrap();
         points.iter().map(|point| point["miss_ratio"].as_f64().unwrap()).collect::<Vec<f64>>()
     };
     assert_eq!([ratios(0), ratios(1), ratios(2)], [[0.6, 0.3], [0.45, 0.3], [0.75, 0.3]]);
-    assert_eq!((&said["requests"], &said["points"]), (&json!(20), &Value::Null));
-    let told = scene.run("cache curve references.txt --policy lru,opt --knee").status(0);
-    told.out_has(&["20 requests for 6 keys", "lru", "opt", "0.4500", "opt: knees"]);
+    assert_eq!((&document["requests"], &document["points"]), (&json!(20), &Value::Null));
+    let output = scene.run("cache curve references.txt --policy lru,opt --knee").status(0);
+    output.out_has(&["20 requests for 6 keys", "lru", "opt", "0.4500", "opt: knees"]);
 }
 
 #[test]
@@ -120,8 +124,8 @@ fn curves_are_drawn_and_written_to_new_files() {
         "cache curve references.txt --policy lru,opt --working-set --chart curves.html --parquet curves.parquet";
     scene.run(words).status(0).out_has(&["chart: curves.html"]);
     let page = scene.read("curves.html");
-    for told in ["Miss-ratio curves of references.txt", "cache-curves", "working-set", "opt"] {
-        assert!(page.contains(told), "{told}");
+    for expected in ["Miss-ratio curves of references.txt", "cache-curves", "working-set", "opt"] {
+        assert!(page.contains(expected), "{expected}");
     }
     assert!(std::fs::read(scene.path("curves.parquet")).unwrap().starts_with(b"PAR1"));
     // What is there stays, and what could be made beside it does not.
@@ -151,8 +155,8 @@ fn a_working_set_is_what_windows_ask_for() {
         "working set",
     ]);
     for window in ["0", "0s", "soon", "-1", "1e99s"] {
-        let said = scene.run(&format!("cache curve sized.csv --working-set --window={window}"));
-        said.status(2).err_has(&["is not a window", "10min"]);
+        let output = scene.run(&format!("cache curve sized.csv --working-set --window={window}"));
+        output.status(2).err_has(&["is not a window", "10min"]);
     }
     scene.run("cache curve sized.csv --window 2").status(2).err_has(&["--working-set"]);
 }
@@ -165,16 +169,17 @@ fn requests_to_devices_are_taken_apart_into_blocks() {
     scene.write("unaligned.csv", lines);
     let simulate = |more: &str| {
         let words = format!("cache simulate unaligned.csv --policy lru --capacity 9 --format json {more}");
-        let said = scene.run(&words).status(0).json();
-        ["requests", "misses"].map(|what| said["results"][0][what].as_u64().unwrap())
+        let document = scene.run(&words).status(0).json();
+        ["requests", "misses"].map(|what| document["results"][0][what].as_u64().unwrap())
     };
     assert_eq!((simulate(""), simulate("--block-size 4KiB")), ([2, 2], [4, 3]));
-    let said = scene.run("cache curve unaligned.csv --block-size 4KiB --size-aware --format json").status(0).json();
-    assert_eq!((&said["footprint"], &said["block_size"]), (&json!(12288.0), &json!(4096)));
+    let document = scene.run("cache curve unaligned.csv --block-size 4KiB --size-aware --format json").status(0).json();
+    assert_eq!((&document["footprint"], &document["block_size"]), (&json!(12288.0), &json!(4096)));
     scene.run("cache curve unaligned.csv --block-size 0").status(2).err_has(&["4KiB"]);
     scene.write("beyond.csv", &format!("{lines}128166372016382155,hm,0,Read,18446744073709551104,4096,5\n"));
-    let said = scene.run("cache curve beyond.csv --block-size 4KiB --format json").status(1).err_has(&["beyond 2^64"]);
-    assert_eq!((&said.json()["requests"], &said.json()["points"][2]["miss_ratio"]), (&json!(4), &json!(0.75)));
+    let output =
+        scene.run("cache curve beyond.csv --block-size 4KiB --format json").status(1).err_has(&["beyond 2^64"]);
+    assert_eq!((&output.json()["requests"], &output.json()["points"][2]["miss_ratio"]), (&json!(4), &json!(0.75)));
     scene.run("cache curve references.txt --block-size 4KiB").status(1).err_has(&["no offset"]);
 }
 
@@ -205,9 +210,9 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
 fn small_and_damaged_traces_are_no_trouble() {
     let scene = scene();
     scene.write("one.txt", "5\n5\n5\n");
-    let said =
+    let document =
         scene.run("cache simulate one.txt --policy opt,lru,fifo,arc,mru --capacity 1 --format json").status(0).json();
-    assert!(said["results"].as_array().unwrap().iter().all(|result| result["misses"] == json!(1)));
+    assert!(document["results"].as_array().unwrap().iter().all(|result| result["misses"] == json!(1)));
     let empty =
         scene.run("cache simulate empty.txt --input-format keys --policy opt,arc --capacity 9 --format json").status(0);
     assert_eq!(empty.json()["results"][1]["miss_ratio"], Value::Null);
@@ -220,14 +225,14 @@ fn small_and_damaged_traces_are_no_trouble() {
     assert!(cut.json()["damage"]["offset"].is_number());
     for policies in ["lru", "lru,sieve"] {
         let words = format!("cache curve cut.csv --policy {policies} --capacity 9223372036854775808 --format json");
-        let said = scene.run(&words).status(1).err_has(&["cut.csv", "5 requests"]).json();
-        let curve = if policies == "lru" { &said } else { &said["curves"][1] };
+        let document = scene.run(&words).status(1).err_has(&["cut.csv", "5 requests"]).json();
+        let curve = if policies == "lru" { &document } else { &document["curves"][1] };
         assert_eq!(curve["points"], json!([{ "capacity": 1_u64 << 63, "miss_ratio": 0.6 }]));
-        assert!(said["damage"]["offset"].is_number());
+        assert!(document["damage"]["offset"].is_number());
     }
     for policy in ["lru", "s3-fifo"] {
-        let said = scene.run(&format!("cache curve one.txt --policy {policy} --format json")).status(0).json();
-        assert_eq!(said["points"], json!([{ "capacity": 1, "miss_ratio": 1.0 / 3.0 }]), "{policy}");
+        let document = scene.run(&format!("cache curve one.txt --policy {policy} --format json")).status(0).json();
+        assert_eq!(document["points"], json!([{ "capacity": 1, "miss_ratio": 1.0 / 3.0 }]), "{policy}");
         let words =
             format!("cache curve empty.txt --input-format keys --policy {policy} --working-set --chart {policy}.html");
         scene.run(&words).status(0);

@@ -26,8 +26,8 @@ fn shipped(name: &str) -> String {
 #[test]
 fn a_trace_leads_to_a_page_for_people() {
     let scene = scene();
-    let said = scene.run("cache advise keys.txt --goal 0.001MB/s --out page.html").status(0);
-    let told = [
+    let output = scene.run("cache advise keys.txt --goal 0.001MB/s --out page.html").status(0);
+    let expected = [
         "keys.txt: recommendation",
         "Take ",
         "Evict by ",
@@ -41,26 +41,26 @@ fn a_trace_leads_to_a_page_for_people() {
         "prices of 2015 in USD (prices-2015.toml), per GB",
         "dmcache-1s-4h0",
     ];
-    said.out_has(&told);
+    output.out_has(&expected);
     let page = scene.read("page.html");
-    for told in ["<h2>What to do</h2>", "data-chart=\"policy-curves\"", "data-chart=\"advised-tiers\""] {
-        assert!(page.contains(told), "{told}");
+    for expected in ["<h2>What to do</h2>", "data-chart=\"policy-curves\"", "data-chart=\"advised-tiers\""] {
+        assert!(page.contains(expected), "{expected}");
     }
 }
 
 #[test]
-fn machines_are_told_all_of_it() {
-    let said = scene().run("cache advise sized.csv --threads 4 --format json").status(0).json();
-    let character = &said["character"];
+fn the_json_document_is_complete() {
+    let document = scene().run("cache advise sized.csv --threads 4 --format json").status(0).json();
+    let character = &document["character"];
     assert_eq!((&character["requests"], &character["reads_share"]), (&json!(6000), &json!(0.8)));
-    assert_eq!((&said["basis"]["by_size"], &said["basis"]["rate"]), (&json!(true), &json!(1.0)));
-    assert!(said["ranking"]["policies"].as_array().unwrap().len() >= 20);
-    let curves = said["curves"].as_array().unwrap();
+    assert_eq!((&document["basis"]["by_size"], &document["basis"]["rate"]), (&json!(true), &json!(1.0)));
+    assert!(document["ranking"]["policies"].as_array().unwrap().len() >= 20);
+    let curves = document["curves"].as_array().unwrap();
     assert!(curves.len() >= 6 && curves.last().unwrap()["policy"] == "opt");
-    assert_eq!((&said["replay"]["requests"], &said["replay"]["threads"]), (&json!(6000), &json!(4)));
-    assert_eq!((said["tiers"].as_array().unwrap().len(), &said["tiers"][0]["tier"]), (7, &json!("disks")));
-    assert_eq!((&said["goal"], &said["damage"]), (&Value::Null, &Value::Null));
-    assert!(["pays", "does-not-pay"].contains(&said["recommendation"]["ssd"]["verdict"].as_str().unwrap()));
+    assert_eq!((&document["replay"]["requests"], &document["replay"]["threads"]), (&json!(6000), &json!(4)));
+    assert_eq!((document["tiers"].as_array().unwrap().len(), &document["tiers"][0]["tier"]), (7, &json!("disks")));
+    assert_eq!((&document["goal"], &document["damage"]), (&Value::Null, &Value::Null));
+    assert!(["pays", "does-not-pay"].contains(&document["recommendation"]["ssd"]["verdict"].as_str().unwrap()));
 }
 
 #[test]
@@ -78,20 +78,20 @@ fn small_and_odd_traces_are_advised_on() {
 fn a_damaged_trace_is_advised_on_as_far_as_it_was_read() {
     let scene = scene();
     scene.write("damaged.csv", &(scene.read("sized.csv") + "6000,1,many,get\n"));
-    let said = scene.run("cache advise damaged.csv --out page.html").status(1);
-    said.out_has(&["6 000 requests", "An SSD tier "]).err_has(&["the 6000 requests before it were read"]);
+    let output = scene.run("cache advise damaged.csv --out page.html").status(1);
+    output.out_has(&["6 000 requests", "An SSD tier "]).err_has(&["the 6000 requests before it were read"]);
     assert!(scene.read("page.html").contains("The trace is damaged"));
 }
 
 #[test]
 fn arrangements_of_ones_own_keep_their_sizes() {
     let scene = scene();
-    let said =
+    let output =
         scene.run(&format!("cache advise keys.txt --arrangement {} --format json", shipped("dmcache-1s-1h.toml")));
-    let said = said.status(0).json();
-    let names: Vec<&Value> = said["tiers"].as_array().unwrap().iter().map(|tier| &tier["arrangement"]).collect();
+    let document = output.status(0).json();
+    let names: Vec<&Value> = document["tiers"].as_array().unwrap().iter().map(|tier| &tier["arrangement"]).collect();
     assert_eq!(names, ["dmcache-1s-1h", "dmcache-1s-1h without a cache on 1 × hdd"]);
-    assert_eq!(said["replay"]["sizes"], Value::Null);
+    assert_eq!(document["replay"]["sizes"], Value::Null);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
     scene.write("empty.txt", "");
     scene.write("deletes.csv", "time,key,size,op\n0,a,10,delete\n");
     scene.write("disk.toml", DISK_ALONE);
-    for (words, told) in [
+    for (words, expected) in [
         ("cache advise empty.txt", "it is empty"),
         ("cache advise empty.txt --input-format keys", "the trace has no requests"),
         ("cache advise deletes.csv", "the trace has no request that a cache could answer"),
@@ -112,7 +112,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
         ("cache advise keys.txt --object-size 0", "an object takes 0 bytes"),
         ("cache advise keys.txt --arrangement nowhere.toml", "nowhere.toml: cannot be read"),
     ] {
-        scene.run(words).status(2).err_has(&[told]);
+        scene.run(words).status(2).err_has(&[expected]);
     }
     let arrangement = std::fs::read_to_string(shipped("1h.toml")).unwrap();
     let small = arrangement.lines().map(|line| if line.starts_with("size") { "size = \"1MiB\"" } else { line });
@@ -120,6 +120,6 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
     for name in ["devices.toml", "workloads.toml"] {
         scene.write(name, &std::fs::read_to_string(shipped(name)).unwrap());
     }
-    let said = scene.run("cache advise keys.txt --arrangement small.toml").status(2);
-    said.err_has(&["the arrangement `small`: the trace is for ", "and the origin has 1048576"]);
+    let output = scene.run("cache advise keys.txt --arrangement small.toml").status(2);
+    output.err_has(&["the arrangement `small`: the trace is for ", "and the origin has 1048576"]);
 }

@@ -64,8 +64,8 @@ fn shipped(name: &str) -> String {
 #[test]
 fn the_shipped_example_gives_the_thesis_its_table() {
     let (results, prices) = (shipped("thesis.json"), shipped("prices-2015.toml"));
-    let said = scene().run(&format!("cache cost {results} --prices {prices} --per-gb --goal fileserver>=90"));
-    let told = [
+    let output = scene().run(&format!("cache cost {results} --prices {prices} --per-gb --goal fileserver>=90"));
+    let expected = [
         "USD",
         "c_d × 1 000",
         "0.1245",
@@ -74,29 +74,33 @@ fn the_shipped_example_gives_the_thesis_its_table() {
         "never pays, even at no cost",
         "dmcache-1s-4h0 (0.288) USD",
     ];
-    said.status(0).out_has(&told).out_has(&["also: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
-    let said = scene().run(&format!("cache cost {results} --prices {prices} --format json")).status(0).json();
-    assert_eq!((&said["rule"], &said["currency"], &said["years"]), (&json!("money"), &json!("USD"), &Value::Null));
-    assert_eq!(said["results"].as_array().unwrap().len(), 45);
+    output.status(0).out_has(&expected).out_has(&["also: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
+    let document = scene().run(&format!("cache cost {results} --prices {prices} --format json")).status(0).json();
+    assert_eq!(
+        (&document["rule"], &document["currency"], &document["years"]),
+        (&json!("money"), &json!("USD"), &Value::Null)
+    );
+    assert_eq!(document["results"].as_array().unwrap().len(), 45);
     // Bought by the GB, mirrored disks hold all twice.
     let cost = |name: &str| {
-        let results = said["results"].as_array().unwrap();
+        let results = document["results"].as_array().unwrap();
         results.iter().find(|result| result["arrangement"] == name).unwrap()["cost"].as_f64().unwrap()
     };
     assert!((cost("4h0") - 8.175).abs() < 1e-9 && (cost("4h10") - 16.35).abs() < 1e-9);
-    assert_eq!(said["results"][3]["ssd_life_reason"], json!("the prices have no `endurance_tb` for `ssd`"));
+    assert_eq!(document["results"][3]["ssd_life_reason"], json!("the prices have no `endurance_tb` for `ssd`"));
 }
 
 #[test]
 fn devices_of_the_file_can_stand_in_for_the_results_own() {
     let (results, prices) = (shipped("thesis.json"), shipped("prices-2015.toml"));
-    let said = scene()
+    let output = scene()
         .run(&format!(
             "cache cost {results} --prices {prices} --priced-as ssd=intel-320 --priced-as hdd=hitachi-7k3000 --years 5"
         ))
         .status(0);
-    let told = ["Cost in USD over 5 years: devices", "no `watts` for `hitachi-7k3000`", "Intel SSDSA2BW160G3H, 2015"];
-    said.out_has(&told).out_has(&[
+    let expected =
+        ["Cost in USD over 5 years: devices", "no `watts` for `hitachi-7k3000`", "Intel SSDSA2BW160G3H, 2015"];
+    output.out_has(&expected).out_has(&[
         "0.15 W (Intel SSD 320 Series",
         "worn SSDs: not counted",
         "no `endurance_tb` for `intel-320`",
@@ -106,25 +110,25 @@ fn devices_of_the_file_can_stand_in_for_the_results_own() {
 
 #[test]
 fn all_that_is_counted_is_in_the_machine_form() {
-    let said = scene().run("cache cost results.json --prices shop.toml --years 3.5 --goal mail>=20 --format json");
-    let said = said.status(0).json();
-    let cached = &said["results"][1];
+    let output = scene().run("cache cost results.json --prices shop.toml --years 3.5 --goal mail>=20 --format json");
+    let document = output.status(0).json();
+    let cached = &document["results"][1];
     let near = |value: &Value, right: f64| (value.as_f64().unwrap() - right).abs() < 1e-9 * right;
     assert!(near(&cached["parts"]["devices"], 70.0) && near(&cached["parts"]["replacement"], 150.0), "{cached}");
     assert!(near(&cached["parts"]["energy"], 46.0215) && near(&cached["cost"], 266.0215), "{cached}");
     assert!(near(&cached["cost_per_mb_per_s"], 266.0215 / 30.0), "{cached}");
     assert!(near(&cached["cost_per_1000_requests_per_s"], 133.01075), "{cached}");
     assert!(near(&cached["ssd_life_years"], 1.0), "{cached}");
-    assert_eq!(said["results"][0]["ssd_life_reason"], json!("there is no SSD"));
-    assert_eq!(said["left_out"], json!({ "energy": null, "replacement": null }));
-    let goal = &said["goal"];
+    assert_eq!(document["results"][0]["ssd_life_reason"], json!("there is no SSD"));
+    assert_eq!(document["left_out"], json!({ "energy": null, "replacement": null }));
+    let goal = &document["goal"];
     assert_eq!((&goal["cheapest"], &goal["goals"]), (&json!("cached"), &json!(["mail ≥ 20 MB/s"])));
-    let paid = &said["break_even"][0];
+    let paid = &document["break_even"][0];
     assert_eq!(
         (&paid["alone"], &paid["pays"], &paid["price_per_gb_now"]),
         (&json!("alone"), &json!(false), &json!(0.5))
     );
-    let devices: Vec<&Value> = said["prices"].as_array().unwrap().iter().map(|price| &price["device"]).collect();
+    let devices: Vec<&Value> = document["prices"].as_array().unwrap().iter().map(|price| &price["device"]).collect();
     assert_eq!(devices, ["ssd", "hdd"]);
     scene().run("cache cost results.json --prices shop.toml --years 3.5").status(0).out_has(&[
         "devices, energy, worn SSDs",
@@ -138,10 +142,11 @@ fn all_that_is_counted_is_in_the_machine_form() {
 
 #[test]
 fn a_goal_that_nothing_reaches_is_a_verdict() {
-    let said = scene().run("cache cost results.json --prices shop.toml --goal mail>=31").status(3);
-    said.out_has(&["No arrangement is known to reach mail ≥ 31 MB/s"]);
-    let said = scene().run("cache cost results.json --prices shop.toml --goal mail>=31 --format json").status(3).json();
-    assert_eq!(said["goal"]["cheapest"], Value::Null);
+    let output = scene().run("cache cost results.json --prices shop.toml --goal mail>=31").status(3);
+    output.out_has(&["No arrangement is known to reach mail ≥ 31 MB/s"]);
+    let document =
+        scene().run("cache cost results.json --prices shop.toml --goal mail>=31 --format json").status(3).json();
+    assert_eq!(document["goal"]["cheapest"], Value::Null);
     scene().run("cache cost results.json --prices shop.toml --goal mail>=15").status(0).out_has(&["cached (70.0) EUR"]);
 }
 

@@ -22,17 +22,17 @@ fn scene() -> Scene {
 fn arrangements_stand_side_by_side_and_cost_reads_them() {
     let scene = scene();
     let run = scene.run("cache tier 1h.toml bcache-1s-1h.toml --workload oltp --scale 256 --format json").status(0);
-    let said = run.json();
-    let results = said["results"].as_array().unwrap();
+    let document = run.json();
+    let results = document["results"].as_array().unwrap();
     assert_eq!(results.len(), 2);
     assert_eq!((&results[0]["arrangement"], &results[0]["cache"]), (&json!("1h"), &Value::Null));
     let cache = &results[1]["cache"];
     assert_eq!((&cache["device"], &cache["bytes"]), (&json!("ssd"), &json!(30_000_000_000_u64)));
     assert!(results[1]["mb_per_s"].as_f64().unwrap() > results[0]["mb_per_s"].as_f64().unwrap());
-    scene.write("results.json", &said.to_string());
+    scene.write("results.json", &document.to_string());
     scene.run("cache cost results.json --prices prices-2015.toml").status(0).out_has(&["bcache-1s-1h"]);
-    let told = scene.run("cache tier 1h.toml bcache-1s-1h.toml --workload oltp --scale 256").status(0);
-    told.out_has(&["MB/s", "bcache-1s-1h", "five flows"]);
+    let output = scene.run("cache tier 1h.toml bcache-1s-1h.toml --workload oltp --scale 256").status(0);
+    output.out_has(&["MB/s", "bcache-1s-1h", "five flows"]);
 }
 
 #[test]
@@ -41,28 +41,31 @@ fn caches_are_swept_and_compared_with_disks() {
     let arrangement = fs::read_to_string(scene.path("dmcache-1s-4h0.toml")).unwrap();
     let more = "\n[sweep]\ncache_to_origin = [0.1, 0.4]\n\n[equal]\nraid = \"raid0\"\ncount_max = 3\n";
     scene.write("swept.toml", &(arrangement + more));
-    let said = scene.run("cache tier swept.toml --workload fileserver --scale 512 --format json").status(0).json();
-    let results = said["results"].as_array().unwrap();
+    let document = scene.run("cache tier swept.toml --workload fileserver --scale 512 --format json").status(0).json();
+    let results = document["results"].as_array().unwrap();
     let caches: Vec<&Value> = results.iter().map(|result| &result["cache"]["bytes"]).collect();
     assert_eq!(caches, [30_000_000_000_u64, 15_000_000_000, 60_000_000_000]);
     for result in results {
-        let told = json!({ "raid": "raid0", "count_max": 3, "by": "mb_per_s", "count": null });
-        assert_eq!(result["disks_equal"], told, "{}", result["arrangement"]);
+        let expected = json!({ "raid": "raid0", "count_max": 3, "by": "mb_per_s", "count": null });
+        assert_eq!(result["disks_equal"], expected, "{}", result["arrangement"]);
     }
     let trace: String = (0..40).map(|at| format!("{at},{},4096,get\n", at * 7 % 20)).collect();
     scene.write("open.csv", &format!("time,key,size,op\n{trace}"));
     let open = scene.run("cache tier swept.toml --trace open.csv --format json").status(0).json();
     assert_eq!(open["results"][0]["disks_equal"]["by"], json!("latency_mean_us"));
-    let told = scene.run("cache tier swept.toml --workload fileserver --scale 512").status(0);
-    told.out_has(&["3 × hdd without a cache are not as fast", "swept at 0.4"]);
+    let output = scene.run("cache tier swept.toml --workload fileserver --scale 512").status(0);
+    output.out_has(&["3 × hdd without a cache are not as fast", "swept at 0.4"]);
 }
 
 #[test]
-fn a_trace_is_replayed_and_a_damaged_one_told() {
+fn a_trace_is_replayed_and_a_damaged_one_reported() {
     let scene = scene();
     scene.write("trace.csv", "time,key,size,op\n0,a,4096,get\n1,b,4096,put\n2,a,4096,get\n");
-    let said = scene.run("cache tier 1h.toml --trace trace.csv --threads 1 --format json").status(0).json();
-    assert_eq!((&said["results"][0]["requests"], &said["results"][0]["workload"]), (&json!(3), &json!("trace.csv")));
+    let document = scene.run("cache tier 1h.toml --trace trace.csv --threads 1 --format json").status(0).json();
+    assert_eq!(
+        (&document["results"][0]["requests"], &document["results"][0]["workload"]),
+        (&json!(3), &json!("trace.csv"))
+    );
     scene.write("broken.csv", "time,key,size,op\n0,a,4096,get\n1,b,x,put\n2,a,4096,get\n");
     let broken = scene.run("cache tier 1h.toml --trace broken.csv --threads 1").status(1);
     broken.err_has(&["broken.csv", "the 1 requests before it were read"]);
@@ -76,7 +79,7 @@ fn a_trace_is_replayed_and_a_damaged_one_told() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_inputs_are_reported() {
     let scene = scene();
     scene.run("cache tier 1h.toml --workload mail").status(2).err_has(&["no workload `mail`", "`varmail`"]);
     let small = scene.run("cache tier dmcache-1s-1h.toml --workload oltp --scale 1000000").status(2);

@@ -68,7 +68,7 @@ fn scene(recordings: &[(&str, [f64; 2])]) -> Scene {
 }
 
 #[test]
-fn what_is_the_same_is_said_to_be() {
+fn equal_runs_are_reported_as_the_same() {
     let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 501.0])]);
     let document = scene.run("compare a b --format json").status(0).json();
     for phase in document["phases"].as_array().unwrap() {
@@ -104,8 +104,8 @@ fn three_and_more_are_a_series() {
     let document = scene.run(&format!("compare {} --format json", names.join(" "))).status(3).json();
     assert_eq!(document["phases"][1]["changes"][0]["recording"], "r08");
     assert_eq!(document["phases"][0]["verdict"], "unknown");
-    let said = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(3);
-    said.out_has(&["r08", "WORSE", "no change found"]);
+    let output = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(3);
+    output.out_has(&["r08", "WORSE", "no change found"]);
     assert!(scene.read("out.xml").contains("since r08"));
     scene.run(&format!("compare {}", names[..8].join(" "))).status(0);
 }
@@ -113,19 +113,19 @@ fn three_and_more_are_a_series() {
 #[test]
 fn a_series_that_is_back_is_no_regression_and_one_that_is_half_back_is() {
     let names: Vec<String> = (0..24).map(|index| format!("r{index:02}")).collect();
-    for (last, status, said) in [(500.0, 0, "worse, recovered at r18"), (430.0, 3, "WORSE")] {
+    for (last, status, expected) in [(500.0, 0, "worse, recovered at r18"), (430.0, 3, "WORSE")] {
         let level = |index: usize| [500.0, 500.0, 350.0, last][index / 6] + (index * 5 % 7) as f64 / 2.0;
         let recordings: Vec<(&str, [f64; 2])> =
             names.iter().enumerate().map(|(index, name)| (name.as_str(), [1000.0, level(index)])).collect();
         let scene = scene(&recordings);
         let text = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(status);
-        text.out_has(&["r12", said, "better"]);
+        text.out_has(&["r12", expected, "better"]);
         assert_eq!(scene.read("out.xml").contains("WORSE since r12"), status == 3, "{}", scene.read("out.xml"));
     }
 }
 
 #[test]
-fn what_only_one_side_has_is_said_to_be_not_compared() {
+fn what_only_one_side_has_is_reported_as_not_compared() {
     let scene = scene(&[("a/runs/001", [1000.0, 500.0]), ("a/runs/002", [900.0, 300.0]), ("b", [1000.0, 500.0])]);
     let mut plan: serde_json::Value = serde_json::from_str(&scene.read("a/runs/002/plan.json")).unwrap();
     plan["sweep"] = json!({"writer.block_size": "1MiB"});
@@ -148,7 +148,7 @@ fn what_cannot_be_compared_is_refused_with_status_two() {
 }
 
 #[test]
-fn runs_too_short_for_an_interval_cannot_be_told() {
+fn runs_too_short_for_an_interval_cannot_be_compared() {
     let scene = Scene::short();
     scene.run("run short.toml --out rec --format json").status(0);
     let document = scene.run("compare rec rec --format json --junit out.xml").status(0).json();
@@ -159,7 +159,7 @@ fn runs_too_short_for_an_interval_cannot_be_told() {
 }
 
 #[test]
-fn unlike_kernels_are_told_where_runs_are_put_together() {
+fn unlike_kernels_are_reported_where_runs_are_joined() {
     let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
     for (name, kernel) in [("a", "6.1"), ("b", "6.18")] {
         scene.write(&format!("{name}/environment.json"), &json!({"host": {"kernel": kernel}}).to_string());

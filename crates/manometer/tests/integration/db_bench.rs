@@ -12,14 +12,14 @@ fn a_fill_ends_when_every_record_has_been_asked_for() {
 }
 
 #[test]
-fn a_fill_goes_on_for_as_long_as_it_is_told() {
+fn a_fill_lasts_as_long_as_set() {
     let flags = "--records 10 --seconds 0.3 --format json";
     let result = Scene::new().run(&format!("kv --engine null --workload fillseq {flags}")).status(0).json();
     assert!(result["operations"]["insert"].as_u64().unwrap() > 10, "{result}");
 }
 
 #[test]
-fn the_background_is_told_and_not_added() {
+fn background_operations_are_reported_and_not_added() {
     let flags = "--records 1000 --seconds 0.5 --format json -p benchmark_write_rate_limit=116000";
     let result = Scene::new().run(&format!("kv --engine null --workload readwhilewriting {flags}")).status(0).json();
     let count = |operation: &str| result["operations"][operation].as_f64().unwrap();

@@ -31,8 +31,8 @@ const IDS: [&str; 22] = [
 #[test]
 fn machines_get_one_document_with_every_check() {
     let scene = Scene::new();
-    let said = scene.run("doctor --format json").status(0).json();
-    let checks = said["checks"].as_array().unwrap();
+    let document = scene.run("doctor --format json").status(0).json();
+    let checks = document["checks"].as_array().unwrap();
     assert_eq!(checks.iter().map(|check| check["id"].as_str().unwrap()).collect::<Vec<_>>(), IDS);
     for check in checks {
         assert!(["ok", "limited", "missing"].contains(&check["status"].as_str().unwrap()), "{check}");
@@ -52,8 +52,8 @@ fn the_manual_names_every_check() {
 #[test]
 fn people_get_one_screen() {
     let scene = Scene::new();
-    let said = scene.run("doctor .").status(0).out_has(&IDS).out_has(&["how to fix it", " missing"]);
-    assert!(said.out().lines().all(|line| line.chars().count() <= 100), "{}", said.out());
+    let output = scene.run("doctor .").status(0).out_has(&IDS).out_has(&["how to fix it", " missing"]);
+    assert!(output.out().lines().all(|line| line.chars().count() <= 100), "{}", output.out());
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn help_has_an_example() {
 }
 
 #[test]
-fn a_recording_keeps_what_the_doctor_said() {
+fn a_recording_keeps_the_doctors_checks() {
     let scene = Scene::short();
     let summary = scene.run("run short.toml --out rec --format json").status(0).json();
     let environment = scene.json("rec/environment.json");
@@ -76,6 +76,6 @@ fn a_recording_keeps_what_the_doctor_said() {
     if device.is_null() {
         return;
     }
-    let told = summary["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "virtual-disk");
-    assert_eq!(device["virtual"], told, "{device}");
+    let expected = summary["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "virtual-disk");
+    assert_eq!(device["virtual"], expected, "{device}");
 }

@@ -18,7 +18,7 @@ const PERSONALITIES: [(&str, &str, &str); 3] = [
 ];
 
 /// A primary of `personality` beside an `io` neighbour.
-fn primary(personality: &str, said: &str) -> String {
+fn primary(personality: &str, settings: &str) -> String {
     format!(
         r#"
 name = "files first"
@@ -29,7 +29,7 @@ directory = "data"
 kind = "files"
 personality = "{personality}"
 threads = 4
-{said}
+{settings}
 [[neighbour]]
 name = "writer"
 kind = "io"
@@ -47,9 +47,9 @@ fn phase<'a>(summary: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn each_personality_is_a_primary() {
-    for (personality, said, operation) in PERSONALITIES {
+    for (personality, expected, operation) in PERSONALITIES {
         let scene = Scene::new();
-        scene.write("e.toml", &primary(personality, said));
+        scene.write("e.toml", &primary(personality, expected));
         let summary = scene.run("run e.toml --out rec --format json").status(0).json();
         assert_eq!(summary["criterion"]["unit"], "MiB/s");
         for id in ["w0", "w1"] {
@@ -64,7 +64,7 @@ fn each_personality_is_a_primary() {
         assert_eq!(facts["personality"], personality);
         assert!(facts["scale"].as_f64().unwrap() < 1.0);
         let events = scene.read("rec/events.jsonl");
-        assert!(events.contains(&format!("of those of {personality}")), "the scale is told");
+        assert!(events.contains(&format!("of those of {personality}")), "the event states the scale");
         let unstable = summary["findings"].to_string().contains("primary-not-stable");
         assert_eq!(unstable, personality != "oltp", "{}", summary["findings"]);
         scene.run("report rec").status(0);
@@ -74,7 +74,7 @@ fn each_personality_is_a_primary() {
 
 #[test]
 fn each_personality_is_a_neighbour_whose_threads_and_rate_change() {
-    for (personality, said, operation) in PERSONALITIES {
+    for (personality, expected, operation) in PERSONALITIES {
         let scene = Scene::new();
         scene.write(
             "e.toml",
@@ -91,7 +91,7 @@ file_size = "4MiB"
 name = "beside"
 kind = "files"
 personality = "{personality}"
-{said}
+{expected}
 [plan]
 phase = "500ms"
 vary = {{ "beside.threads" = [1, 6], "beside.rate" = ["200/s"] }}
@@ -110,9 +110,9 @@ vary = {{ "beside.threads" = [1, 6], "beside.rate" = ["200/s"] }}
 
 #[test]
 fn a_set_makes_changed_files_anew_and_finds_a_database_as_it_was_prepared() {
-    for (personality, said, _) in PERSONALITIES {
+    for (personality, expected, _) in PERSONALITIES {
         let scene = Scene::new();
-        scene.write("e.toml", &format!("{}[sweep]\n\"primary.threads\" = [1, 2]\n", primary(personality, said)));
+        scene.write("e.toml", &format!("{}[sweep]\n\"primary.threads\" = [1, 2]\n", primary(personality, expected)));
         scene.run("prepare e.toml").status(0);
         let marker = scene.path("data/primary/manometer.json");
         assert_eq!(marker.is_file(), personality == "oltp", "what every run changes is not made ahead");
@@ -127,9 +127,11 @@ fn a_set_makes_changed_files_anew_and_finds_a_database_as_it_was_prepared() {
 
 #[test]
 fn an_experiment_without_a_size_is_scaled_to_the_disk_and_says_so() {
-    for (personality, said) in [("varmail", "mean_file_size = \"1GiB\""), ("fileserver", "mean_file_size = \"1GiB\"")] {
+    for (personality, expected) in
+        [("varmail", "mean_file_size = \"1GiB\""), ("fileserver", "mean_file_size = \"1GiB\"")]
+    {
         let scene = Scene::new();
-        scene.write("e.toml", &primary(personality, said));
+        scene.write("e.toml", &primary(personality, expected));
         let text = scene.run("run e.toml --dry-run").status(0);
         let all = format!("{}{}", text.out(), text.err());
         assert!(all.contains("files without an explicit number or size are"), "{all}");
@@ -157,8 +159,8 @@ fn a_disk_that_fills_ends_the_run_and_says_so() {
     let scene = Scene::new();
     let Some(_disk) = SmallDisk::at(&scene.path("data"), 32 * MIB) else { return };
     // Each append is longer than what is there is large.
-    let said = "files = 100\nmean_file_size = \"64KiB\"\nmean_append_size = \"1MiB\"";
-    scene.write("e.toml", &primary("varmail", said).replace("600ms", "60s"));
+    let settings = "files = 100\nmean_file_size = \"64KiB\"\nmean_append_size = \"1MiB\"";
+    scene.write("e.toml", &primary("varmail", settings).replace("600ms", "60s"));
     scene.run("run e.toml --out rec").status(1).err_has(&["the file system is full", "use fewer files"]);
     assert!(scene.read("rec/events.jsonl").contains("the file system is full"));
     fs::remove_dir_all(scene.path("data/primary")).unwrap();
@@ -178,15 +180,15 @@ fn a_disk_that_may_only_be_read_is_refused() {
     scene.write("job.json", &job.replace('\n', ""));
     let mut worker = Command::new(binary("manometer"));
     let job = fs::File::open(scene.path("job.json")).unwrap();
-    let said = worker.arg("worker").current_dir(scene.path("")).stdin(job).output().unwrap();
-    let told = String::from_utf8_lossy(&said.stdout).into_owned();
-    assert_eq!(said.status.code(), Some(1), "{told}");
-    assert!(told.contains("cannot be written") && told.contains("Read-only file system"), "{told}");
+    let output = worker.arg("worker").current_dir(scene.path("")).stdin(job).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("cannot be written") && text.contains("Read-only file system"), "{text}");
 }
 
 #[test]
 fn mistakes_in_a_file_are_shown_where_they_are() {
-    for (said, wanted) in [
+    for (expected, wanted) in [
         ("personality = \"webserver\"", ["webserver", "varmail"]),
         ("", ["personality", "missing"]),
         ("personality = \"varmail\"\nthreads = 0", ["threads", "1 to 512"]),
@@ -196,7 +198,7 @@ fn mistakes_in_a_file_are_shown_where_they_are() {
     ] {
         let scene = Scene::new();
         let text = format!(
-            "name = \"x\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"files\"\n{said}\n[plan]\nphase = \"1s\"\n"
+            "name = \"x\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"files\"\n{expected}\n[plan]\nphase = \"1s\"\n"
         );
         scene.write("e.toml", &text);
         scene.run("run e.toml --dry-run").status(2).err_has(&wanted);

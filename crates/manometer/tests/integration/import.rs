@@ -23,10 +23,10 @@ fn db_bench(rate: u32) -> String {
 fn one_file_becomes_a_recording_with_its_report() {
     let scene = Scene::new();
     scene.write("bench.txt", &db_bench(100));
-    let said = scene.run("import db_bench bench.txt --out bench --format json").status(0).json();
-    assert_eq!(said["phases"][0]["label"], "readrandom");
-    assert_eq!(said["phases"][0]["performance"]["mean"], 200.0);
-    assert_eq!(scene.json("bench/summary.json"), said);
+    let document = scene.run("import db_bench bench.txt --out bench --format json").status(0).json();
+    assert_eq!(document["phases"][0]["label"], "readrandom");
+    assert_eq!(document["phases"][0]["performance"]["mean"], 200.0);
+    assert_eq!(scene.json("bench/summary.json"), document);
     assert!(scene.path("bench/report.html").is_file() && scene.path("bench/samples/primary.parquet").is_file());
     // It is a recording as ours are.
     scene.run("report bench").status(0);
@@ -38,12 +38,12 @@ fn several_files_become_runs_that_compare() {
     let scene = Scene::new();
     scene.write("slow.txt", &db_bench(100));
     scene.write("fast.txt", &db_bench(400));
-    let said = scene.run("import db_bench slow.txt fast.txt --out both --format json").status(0).json();
-    assert_eq!(said["runs"][1]["settings"]["import.file"], "fast");
-    assert_eq!(said["runs"][1]["summary"]["phases"][0]["performance"]["mean"], 800.0);
+    let document = scene.run("import db_bench slow.txt fast.txt --out both --format json").status(0).json();
+    assert_eq!(document["runs"][1]["settings"]["import.file"], "fast");
+    assert_eq!(document["runs"][1]["summary"]["phases"][0]["performance"]["mean"], 800.0);
     assert!(scene.path("both/report.html").is_file());
     let again = scene.run("report both --format json").status(0).json();
-    assert_eq!(again["runs"], said["runs"]);
+    assert_eq!(again["runs"], document["runs"]);
     scene.run("report both/runs --out runs.html").status(0);
     let compared = scene.run("compare both/runs/001 both/runs/002 --format json").json();
     assert_eq!(compared["phases"][0]["ratio"], 4.0);
@@ -95,9 +95,9 @@ fn a_log_of_storiks_brings_its_pressures() {
     let Some(data) = real_data("storiks") else { return };
     let scene = Scene::new();
     let log = data.join("icpe2021/ycsb_wb,at3_bs512_directio.out.xz");
-    let said = scene.run(&format!("import storiks {} --out slides --format json", log.display())).status(0).json();
+    let document = scene.run(&format!("import storiks {} --out slides --format json", log.display())).status(0).json();
     let pressure = |id: &str| {
-        let phases = said["phases"].as_array().unwrap();
+        let phases = document["phases"].as_array().unwrap();
         phases.iter().find(|phase| phase["id"] == id).unwrap()["pressure"]["value"].as_f64().unwrap()
     };
     // Four neighbours that write hurt more than one that reads.

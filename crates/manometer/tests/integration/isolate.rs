@@ -15,9 +15,9 @@ fn scene() -> Option<Scene> {
     let scene = Scene::new();
     let limits = "kind = \"io\"\nisolation = \"cgroup\"\nlimits = { \"io.max\" = \"rbps=256MiB wbps=256MiB\" }";
     scene.write("short.toml", &SHORT.replace("kind = \"io\"", limits));
-    let said = scene.run("run short.toml --dry-run");
-    if !Path::new(BLKIO).join("blkio.throttle.read_bps_device").exists() || said.err().contains("does not support") {
-        skip(Cause::CgroupV1, said.err());
+    let output = scene.run("run short.toml --dry-run");
+    if !Path::new(BLKIO).join("blkio.throttle.read_bps_device").exists() || output.err().contains("does not support") {
+        skip(Cause::CgroupV1, output.err());
         return None;
     }
     Some(scene)
@@ -29,7 +29,7 @@ fn groups(pid: u32) -> PathBuf {
 }
 
 #[test]
-fn a_workload_in_a_group_is_observed_there_and_told_of() {
+fn a_workload_in_a_control_group_is_observed_and_recorded() {
     let Some(scene) = scene() else { return };
     scene.run("run short.toml --dry-run").status(0).out_has(&["Isolation:", "writer: cgroup; io.max = rbps=256MiB"]);
     let running = scene.start("run short.toml --out rec");
@@ -37,10 +37,10 @@ fn a_workload_in_a_group_is_observed_there_and_told_of() {
     running.end().status(0);
     assert!(scene.path("rec/samples/writer.cgroup.parquet").is_file());
     assert!(!scene.path("rec/samples/primary.cgroup.parquet").exists(), "it has no group of its own");
-    let told = &scene.json("rec/environment.json")["isolation"];
-    assert_eq!(told["writer"]["isolation"], "cgroup");
-    assert_eq!(told["writer"]["limits"]["io.max"], "rbps=256MiB wbps=256MiB");
-    assert!(told["primary"].is_null());
+    let isolation = &scene.json("rec/environment.json")["isolation"];
+    assert_eq!(isolation["writer"]["isolation"], "cgroup");
+    assert_eq!(isolation["writer"]["limits"]["io.max"], "rbps=256MiB wbps=256MiB");
+    assert!(isolation["primary"].is_null());
     assert!(!groups(pid).exists());
 }
 
@@ -81,8 +81,8 @@ fn a_group_that_vanishes_is_a_gap_and_named() {
     let lost = events.lines().find(|line| line.contains("isolation-lost")).unwrap();
     assert!(lost.contains(group.to_str().unwrap()), "{lost}");
     for phase in ["w1", "w2"] {
-        let told = |line: &&str| line.contains("phase_gap") && line.contains(&format!("\"phase\":\"{phase}\""));
-        let gap = events.lines().find(told).unwrap_or_else(|| panic!("no gap {phase}: {events}"));
+        let is_gap = |line: &&str| line.contains("phase_gap") && line.contains(&format!("\"phase\":\"{phase}\""));
+        let gap = events.lines().find(is_gap).unwrap_or_else(|| panic!("no gap {phase}: {events}"));
         assert!(gap.contains("control group"), "{gap}");
     }
 }
@@ -116,8 +116,8 @@ fn a_sweep_of_isolation_cut_off_in_its_group_goes_on_and_leaves_none() {
     for (run, isolated) in [("001", false), ("002", false), ("003", true), ("004", true)] {
         let dir = format!("all/runs/{run}");
         assert_eq!(scene.json(&format!("{dir}/summary.json"))["status"], "complete");
-        let told = scene.json(&format!("{dir}/environment.json"))["isolation"]["writer"]["isolation"] == "cgroup";
-        assert_eq!(told, isolated, "{run}");
+        let output = scene.json(&format!("{dir}/environment.json"))["isolation"]["writer"]["isolation"] == "cgroup";
+        assert_eq!(output, isolated, "{run}");
         assert_eq!(scene.read(&format!("{dir}/events.jsonl")).contains("limits-left-out"), !isolated);
         assert_eq!(scene.read(&format!("{dir}/experiment.toml")).contains("io.max"), isolated);
     }

@@ -34,7 +34,7 @@ fn sum(samples: &Samples, column: &str) -> f64 {
 }
 
 /// The settings that the events tell of, in order.
-fn settings_told(scene: &Scene) -> Vec<Value> {
+fn setting_changes(scene: &Scene) -> Vec<Value> {
     let events = scene.read("rec/events.jsonl");
     let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     events.filter(|event| event["event"] == "setting").map(|event| event["settings"].clone()).collect()
@@ -90,7 +90,7 @@ fn a_curve_of_steps_or_of_a_table_is_one_setting() {
 }
 
 #[test]
-fn every_change_of_a_timetable_opens_a_phase_and_is_told() {
+fn every_change_of_a_timetable_opens_a_phase_and_is_recorded() {
     let scene = Scene::new();
     let script = "rate = 1000\nscript = \"200ms: rate = 3000; 400ms: rate = 500; 600ms: update_proportion = 1\"";
     let (summary, samples) = paced(&scene, script);
@@ -102,9 +102,9 @@ fn every_change_of_a_timetable_opens_a_phase_and_is_told() {
     assert_eq!(rates, [1000.0, 1000.0, 3000.0, 500.0, 500.0]);
     let shares = in_force("primary.update_proportion");
     assert!(shares[..4].iter().all(|share| share.is_null()) && *shares[4] == 1.0, "{shares:?}");
-    let told = settings_told(&scene);
+    let recorded = setting_changes(&scene);
     let changes = [json!({"rate": 3000.0}), json!({"rate": 500.0}), json!({"update_proportion": 1.0})];
-    assert!(told.ends_with(&changes), "{told:?}");
+    assert!(recorded.ends_with(&changes), "{recorded:?}");
     // What a later phase brings has its column from the start; before that nothing was updated.
     let w4 = |column: &str| &summary["phases"][4]["latency_us"][column]["samples"];
     assert!(w4("update").as_u64().unwrap() > 0 && w4("read").as_u64().unwrap() > 0);
@@ -118,12 +118,12 @@ fn a_search_for_the_highest_rate_leaves_a_page_with_its_chart() {
     let words = "kv --engine map --records 100 --interval 20ms --seconds 0.1 --find-max --goal p99<=30s";
     scene.run(&format!("{words} --out nowhere/rates.html")).status(2).err_has(&["nowhere/rates.html", "exists"]);
     scene.run("kv --engine null --out rates.html").status(2).err_has(&["--find-max"]);
-    let said = scene.run(&format!("{words} --out rates.html --format json"));
-    let found = &said.json()["find_max"];
+    let output = scene.run(&format!("{words} --out rates.html --format json"));
+    let found = &output.json()["find_max"];
     // Which rate it is, and whether there is one, is this machine's affair.
     let page = scene.read("rates.html");
     assert!(page.contains("data-chart=\"latency-against-rate\"") && page.contains("100 records of 1000 B"));
     let body = page.split_once("<tbody").unwrap().1.split_once("</tbody>").unwrap().0;
     assert_eq!(body.matches("<tr").count(), found["points"].as_array().unwrap().len());
-    said.status(if found["rate"].is_null() { 3 } else { 0 });
+    output.status(if found["rate"].is_null() { 3 } else { 0 });
 }

@@ -192,8 +192,8 @@ fn edited_options_are_other_data_and_what_was_prepared_before_is_not_used() {
         let scene = with_options(prepare);
         scene.run("prepare p.toml").status(0);
         write_options(&scene, 2);
-        let said = scene.run("run p.toml --out refused").status(1);
-        assert!((said.out() + &said.err()).contains("options"), "{}{}", said.out(), said.err());
+        let output = scene.run("run p.toml --out refused").status(1);
+        assert!((output.out() + &output.err()).contains("options"), "{}{}", output.out(), output.err());
         fs::remove_dir_all(scene.path("data/primary")).unwrap();
         scene.run("run p.toml --out rec").status(0);
         let expected = if prepare.is_empty() { Value::Null } else { "primary-2".into() };
@@ -266,7 +266,7 @@ fn a_worker_that_outlives_its_run_is_waited_for() {
     let scene = scene("snapshot = true");
     let running = scene.start("run p.toml --out one --set plan.phase=60s");
     wait_for_event(&scene.path("one"), "\"phase\":\"w0\"");
-    // Its workers hear of it from the kernel, and take their time.
+    // Its workers learn of its death from the kernel, later than the signal.
     running.signal(Signal::KILL);
     running.end();
     scene.run("run p.toml --out two").status(0);
@@ -332,7 +332,7 @@ fn a_sweep_over_data_that_is_cut_while_it_settles_goes_on() {
 }
 
 #[test]
-fn a_snapshot_that_was_damaged_is_told() {
+fn a_damaged_snapshot_is_reported() {
     let scene = scene("snapshot = true");
     scene.run("prepare p.toml").status(0);
     scene.run("prepare p.toml --dry-run").status(0).out_has(&["Snapshots: 1"]);
@@ -368,15 +368,15 @@ fn a_run_that_is_cut_counts_once_beside_the_next() {
 fn what_passes_the_budget_for_sure_is_refused_before_anything_is_written() {
     let scene = scene("");
     for verb in ["run", "prepare"] {
-        let said = scene.run(&format!("{verb} p.toml --set device.write_budget=1MiB"));
-        said.status(2).err_has(&["write budget of 1MiB", "device.write_budget"]);
+        let output = scene.run(&format!("{verb} p.toml --set device.write_budget=1MiB"));
+        output.status(2).err_has(&["write budget of 1MiB", "device.write_budget"]);
     }
     assert!(!scene.path("data/writer").exists() && !scene.path("data/primary").exists());
     scene.run("prepare p.toml --dry-run --set device.write_budget=1GiB").status(0).out_has(&["1 GiB are left"]);
 }
 
 #[test]
-fn wrong_preparations_are_told_with_their_line() {
+fn wrong_preparations_are_reported_with_their_line() {
     for (prepare, words) in [
         ("precondition = \"some\"", ["sequential", "precondition"]),
         ("over_provisioning = 1.5", ["over_provisioning", "0.3"]),
@@ -448,13 +448,13 @@ fn a_filling_that_is_cut_holds_for_nothing_and_is_done_anew() {
 }
 
 #[test]
-fn a_disk_that_is_too_small_or_fills_is_told_and_nothing_is_left_half() {
+fn a_disk_that_is_too_small_or_fills_is_reported_and_nothing_half_done_is_left() {
     let Some((scene, _disk)) = on_small_disk("") else { return };
     scene.run("prepare p.toml --set writer.file_size=128MiB").status(2).err_has(&["free", "reduce the data"]);
     // What an engine writes beside its records does not fit.
     let changes = "--set primary.load=puts --set primary.records=60000";
-    let said = scene.run(&format!("prepare p.toml {changes}")).status(1);
-    said.err_has(&["`primary` could not be prepared", "space"]);
+    let output = scene.run(&format!("prepare p.toml {changes}")).status(1);
+    output.err_has(&["`primary` could not be prepared", "space"]);
     let prepared = |line: &Value| line["entry"] == "prepared" && line["workload"] == "primary" && line["ended"] == true;
     assert!(!ledger(&scene).iter().any(prepared));
     assert!(!scene.path("data/primary/db").exists(), "what was loaded by halves is gone");

@@ -255,8 +255,8 @@ fn a_set_whose_budget_was_passed_goes_on_with_a_higher_one() {
     scene.run("run set.toml --out all --resume --set device.write_budget=1TiB").status(0);
     assert_eq!(contents(&scene.path("all/runs/001")), first);
     let queue = scene.read("all/queue.jsonl");
-    let told = queue.lines().filter(|line| line.contains("\"line\":\"resumed\"")).collect::<Vec<_>>();
-    assert!(told.len() == 1 && told[0].contains("[\"1TiB\"]"), "{queue}");
+    let resumed = queue.lines().filter(|line| line.contains("\"line\":\"resumed\"")).collect::<Vec<_>>();
+    assert!(resumed.len() == 1 && resumed[0].contains("[\"1TiB\"]"), "{queue}");
     scene.run("run set.toml --out all --resume --set device.write_budget=1TiB").status(0);
     assert_eq!(scene.read("all/queue.jsonl"), queue, "the same again is no news");
 }
@@ -341,8 +341,9 @@ fn a_phase_lasts_until_its_interval_is_narrow() {
         assert!((1.2..60.0).contains(&length_s), "{id}: {length_s}");
         assert!(phase["performance"]["ci_low"].is_number(), "{phase}");
     }
-    let told = summary["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "interval-too-wide");
-    assert!(!told, "{}", summary["findings"]);
+    let is_reported =
+        summary["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "interval-too-wide");
+    assert!(!is_reported, "{}", summary["findings"]);
     let events = scene.read("rec/events.jsonl");
     assert!(events.contains("\"phase_prolonged\",\"phase\":\"w0\",\"by_s\":0.6,\"width\":null"), "{events}");
 }
@@ -356,9 +357,9 @@ fn a_phase_that_does_not_become_narrow_ends_at_its_limit_and_says_so() {
     let w1 = phase(&summary, "w1");
     let length_s = w1["end_s"].as_f64().unwrap() - w1["start_s"].as_f64().unwrap();
     assert!((length_s - 1.5).abs() < 0.05, "{length_s}");
-    let told: Vec<&Value> = summary["findings"].as_array().unwrap().iter().collect();
+    let findings: Vec<&Value> = summary["findings"].as_array().unwrap().iter().collect();
     for id in ["w0", "w1", "w2"] {
-        assert!(told.iter().any(|finding| finding["id"] == "interval-too-wide" && finding["phase"] == id), "{id}");
+        assert!(findings.iter().any(|finding| finding["id"] == "interval-too-wide" && finding["phase"] == id), "{id}");
     }
     assert_eq!(scene.read("rec/events.jsonl").matches("phase_prolonged").count(), 6);
 }
@@ -503,12 +504,12 @@ fn a_dry_run_shows_every_file_and_every_budget() {
     scene.write("one.toml", &SHORT.replace("interval", "seed = 11\ninterval"));
     let budget = "directory = \"data\"\nwrite_budget = \"3GiB\"";
     scene.write("two.toml", &SHORT.replace("interval", "seed = 22\ninterval").replace("directory = \"data\"", budget));
-    let said = scene.run("run one.toml two.toml --dry-run").status(0);
-    said.out_has(&["seed = 11", "seed = 22", "of the budget of 3 GiB, 3 GiB are left"]);
+    let output = scene.run("run one.toml two.toml --dry-run").status(0);
+    output.out_has(&["seed = 11", "seed = 22", "of the budget of 3 GiB, 3 GiB are left"]);
 }
 
 #[test]
-fn runs_in_another_order_that_nothing_settles_between_are_told() {
+fn runs_in_another_order_without_settling_between_are_reported() {
     let scene = Scene::new();
     let sweep = "[sweep]\norder = \"interleaved\"\n\"writer.block_size\" = [\"4KiB\", \"8KiB\"]\n";
     scene.write("set.toml", &format!("{SHORT}{sweep}"));
@@ -517,8 +518,9 @@ fn runs_in_another_order_that_nothing_settles_between_are_told() {
     assert!(findings(&dry("set.toml")).is_empty());
     assert_eq!(findings(&dry("cold.toml")), ["unlike-states-between-runs"]);
     scene.run("run cold.toml --dry-run").status(0).out_has(&["warning: ", "`plan.warmup`"]);
-    let said = scene.run("run cold.toml --out all --format json").status(0).err_has(&["interleaved", "`plan.warmup`"]);
-    assert!(findings(&said.json()).contains(&"unlike-states-between-runs"));
+    let output =
+        scene.run("run cold.toml --out all --format json").status(0).err_has(&["interleaved", "`plan.warmup`"]);
+    assert!(findings(&output.json()).contains(&"unlike-states-between-runs"));
 }
 
 #[test]

@@ -42,12 +42,12 @@ fn one_command_makes_one_report() {
         return;
     }
     let scene = scene();
-    let said = scene.run("run file.toml --out out --format json").status(0).json();
-    assert_eq!((&said["status"], &said["experiment"]), (&json!("complete"), &json!("a small one")));
-    let loads: Vec<&Value> = said["loads"].as_array().unwrap().iter().map(|load| &load["name"]).collect();
+    let document = scene.run("run file.toml --out out --format json").status(0).json();
+    assert_eq!((&document["status"], &document["experiment"]), (&json!("complete"), &json!("a small one")));
+    let loads: Vec<&Value> = document["loads"].as_array().unwrap().iter().map(|load| &load["name"]).collect();
     assert_eq!(loads, ["trace", "zipf", "uniform", "latest"]);
-    assert_eq!(said["replays"].as_array().unwrap().len(), 2 * (2 * 2 * 4 + 2));
-    for engine in said["engines"].as_array().unwrap() {
+    assert_eq!(document["replays"].as_array().unwrap().len(), 2 * (2 * 2 * 4 + 2));
+    for engine in document["engines"].as_array().unwrap() {
         numbers(engine, &["footprint_bytes"]);
         let ranked: Vec<f64> =
             engine["differences"].as_array().unwrap().iter().map(|one| one["rmse"].as_f64().unwrap()).collect();
@@ -56,27 +56,27 @@ fn one_command_makes_one_report() {
         assert_eq!(curve["load"], "trace");
         let [small, large] = [0, 1].map(|at| curve["points"][at]["miss_ratio"]["mean"].as_f64().unwrap());
         // Each key is missed once at least, and no more often where there is room for all.
-        let keys = said["loads"][0]["keys"].as_f64().unwrap();
+        let keys = document["loads"][0]["keys"].as_f64().unwrap();
         assert!(large >= keys / 12_000.0 && large < keys / 12_000.0 + 0.02, "{engine}");
         // Two threads that miss a key at the same time miss it twice.
         assert!(small > large - 0.01, "{small} {large}");
         numbers(&curve["speed_up"], &["mean", "ci_low", "ci_high"]);
     }
-    let redis = &said["engines"][0]["curves"][0];
+    let redis = &document["engines"][0]["curves"][0];
     assert!(redis["points"][0]["cache_bytes"].as_u64() < redis["points"][1]["cache_bytes"].as_u64());
-    assert_eq!(said["between_engines"].as_array().unwrap().len(), 4);
+    assert_eq!(document["between_engines"].as_array().unwrap().len(), 4);
     // The trace has 12,000 requests: whether they take a second is the machine's affair.
-    let is_short = said["hot_spots"]["requests_per_s"].as_u64() > Some(12_000);
-    assert_eq!((&said["hot_spots"]["nodes"], said["hot_spots"]["reason"].is_string()), (&json!(3), is_short));
-    assert_eq!(said["slabs"]["loads"].as_array().unwrap().len(), 2);
-    numbers(&said["slabs"], &["classes", "value_bytes_mean", "cache_bytes"]);
+    let is_short = document["hot_spots"]["requests_per_s"].as_u64() > Some(12_000);
+    assert_eq!((&document["hot_spots"]["nodes"], document["hot_spots"]["reason"].is_string()), (&json!(3), is_short));
+    assert_eq!(document["slabs"]["loads"].as_array().unwrap().len(), 2);
+    numbers(&document["slabs"], &["classes", "value_bytes_mean", "cache_bytes"]);
     let ids: Vec<&str> =
-        said["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+        document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
     assert!(
-        ids.contains(&"caches-too-small") || said["engines"][1]["footprint_bytes"].as_u64() > Some(4 << 20),
+        ids.contains(&"caches-too-small") || document["engines"][1]["footprint_bytes"].as_u64() > Some(4 << 20),
         "{ids:?}"
     );
-    assert_eq!(scene.json("out/real-vs-synthetic.json"), said);
+    assert_eq!(scene.json("out/real-vs-synthetic.json"), document);
     assert!(scene.read("out/report.html").contains("data-chart=\"miss-ratio-curves\""));
     assert!(scene.read("out/experiment.toml").contains("repeats = 2"));
     let left = std::fs::read_dir(scene.path("data")).unwrap().count();
@@ -123,13 +123,13 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
 fn a_dry_run_says_how_many_replays_there_would_be() {
     let scene = scene();
     scene.run("run file.toml --dry-run").status(0).out_has(&["36 replays", "chunk_max = \"4KiB\""]);
-    let said = scene.run("run file.toml --dry-run --format json").status(0).json();
-    assert_eq!((&said["replays"], &said["experiment"]["repeats"]), (&json!(36), &json!(2)));
+    let document = scene.run("run file.toml --dry-run --format json").status(0).json();
+    assert_eq!((&document["replays"], &document["experiment"]["repeats"]), (&json!(36), &json!(2)));
     assert!(!scene.path("data").exists());
 }
 
 #[test]
-fn what_was_measured_before_an_interruption_is_told() {
+fn an_interrupted_run_reports_what_was_measured() {
     if !installed("redis-server") {
         return;
     }

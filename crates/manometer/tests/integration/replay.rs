@@ -22,9 +22,10 @@ const REPLAY: &str = "replay trace.txt --time-unit us --engine null";
 
 #[test]
 fn machines_learn_how_faithful_it_was() {
-    let said = scene(400, 1_000).run(&format!("{REPLAY} --model open --time original --format json")).status(0).json();
-    assert_eq!((&said["requests"], &said["throughput"]["unit"]), (&json!(400), &json!("ops/s")));
-    let fidelity = &said["fidelity"];
+    let document =
+        scene(400, 1_000).run(&format!("{REPLAY} --model open --time original --format json")).status(0).json();
+    assert_eq!((&document["requests"], &document["throughput"]["unit"]), (&json!(400), &json!("ops/s")));
+    let fidelity = &document["fidelity"];
     for number in ["late", "dropped", "order_violations", "span_ratio", "ks"] {
         assert!(fidelity[number].is_number(), "{number}: {fidelity}");
     }
@@ -34,9 +35,9 @@ fn machines_learn_how_faithful_it_was() {
     assert_eq!(fidelity["hurst"]["trace"], Value::Null, "a trace without any variance has none");
     assert!(fidelity["reason"].as_str().unwrap().contains("Hurst"), "{fidelity}");
     assert_eq!((&fidelity["dropped"], &fidelity["order_violations"]), (&json!(0), &json!(0)));
-    assert_eq!(said["operations"], json!({"read": 400}));
-    assert!(said["latency_us"]["read"]["p50"].is_number() && said["response_us"]["read"]["p99"].is_number());
-    let rate = said["throughput"]["mean"].as_f64().unwrap();
+    assert_eq!(document["operations"], json!({"read": 400}));
+    assert!(document["latency_us"]["read"]["p50"].is_number() && document["response_us"]["read"]["p99"].is_number());
+    let rate = document["throughput"]["mean"].as_f64().unwrap();
     assert!(rate > 0.0 && rate <= 1_010.0, "{rate}");
 }
 
@@ -50,18 +51,19 @@ fn people_get_a_table_and_a_few_lines() {
 fn full_speed_says_why_it_has_no_schedule() {
     let scene = scene(20_000, 1_000_000);
     for model in ["closed-conservative", "closed-unordered --threads 2"] {
-        let said = scene.run(&format!("{REPLAY} --model {model} --time full --format json")).status(0).json();
-        assert_eq!((&said["requests"], &said["fidelity"]["error_us"]), (&json!(20_000), &Value::Null));
-        assert_eq!(said["fidelity"]["reason"], json!("a replay at full speed has no schedule"));
+        let document = scene.run(&format!("{REPLAY} --model {model} --time full --format json")).status(0).json();
+        assert_eq!((&document["requests"], &document["fidelity"]["error_us"]), (&json!(20_000), &Value::Null));
+        assert_eq!(document["fidelity"]["reason"], json!("a replay at full speed has no schedule"));
     }
 }
 
 #[test]
 fn a_factor_shortens_the_span() {
-    let said = scene(200, 10_000).run(&format!("{REPLAY} --time scaled --factor 20 --format json")).status(0).json();
-    let seconds = said["seconds"].as_f64().unwrap();
+    let document =
+        scene(200, 10_000).run(&format!("{REPLAY} --time scaled --factor 20 --format json")).status(0).json();
+    let seconds = document["seconds"].as_f64().unwrap();
     assert!(seconds >= 0.0995, "2 s became {seconds} s");
-    assert_eq!(said["facts"]["span_s"], json!(0.0995));
+    assert_eq!(document["facts"]["span_s"], json!(0.0995));
 }
 
 #[test]
@@ -95,17 +97,17 @@ fn what_cannot_be_replayed_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn an_unfaithful_replay_is_told_first_and_fails_where_fidelity_is_required() {
+fn an_unfaithful_replay_is_reported_first_and_fails_where_fidelity_is_required() {
     let scene = Scene::new();
     // Nobody sends a request each nanosecond.
     scene.write("trace.txt", &(0..30_000).map(|number| format!("read,{},{number},\n", number % 9)).collect::<String>());
     let words = "replay trace.txt --time-unit ns --engine null --format json";
-    let said = scene.run(&format!("{words} --require-fidelity")).status(3).json();
+    let document = scene.run(&format!("{words} --require-fidelity")).status(3).json();
     assert_eq!(
-        (&said["fidelity"]["faithful"], &said["findings"][0]["id"]),
+        (&document["fidelity"]["faithful"], &document["findings"][0]["id"]),
         (&json!(false), &json!("replay-not-faithful"))
     );
-    assert!(said["fidelity"]["late"].as_u64().unwrap() > 0);
+    assert!(document["fidelity"]["late"].as_u64().unwrap() > 0);
     scene.run(words).status(0);
 }
 
@@ -113,16 +115,22 @@ fn an_unfaithful_replay_is_told_first_and_fails_where_fidelity_is_required() {
 fn a_damaged_trace_is_replayed_to_its_last_good_record() {
     let scene = Scene::new();
     scene.write("trace.txt", "read,a,0,\nread,b,1,\nread,c,2,\nread,d,3,\nread,e,4,\nnonsense");
-    let said = scene.run("replay trace.txt --engine null --format json").status(0).err_has(&["5 requests before it"]);
-    assert_eq!(said.json()["requests"], json!(5));
+    let output = scene.run("replay trace.txt --engine null --format json").status(0).err_has(&["5 requests before it"]);
+    assert_eq!(output.json()["requests"], json!(5));
 }
 
 #[test]
 fn several_processes_share_a_trace_and_begin_together() {
     let words = format!("{REPLAY} --processes 3 --format json");
-    let said = scene(900, 500).run(&words).status(0).json();
-    assert_eq!((&said["requests"], &said["processes"], &said["complete"]), (&json!(900), &json!(3), &json!(true)));
-    assert_eq!((&said["fidelity"]["dropped"], &said["fidelity"]["error_us"]["samples"]), (&json!(0), &json!(900)));
+    let document = scene(900, 500).run(&words).status(0).json();
+    assert_eq!(
+        (&document["requests"], &document["processes"], &document["complete"]),
+        (&json!(900), &json!(3), &json!(true))
+    );
+    assert_eq!(
+        (&document["fidelity"]["dropped"], &document["fidelity"]["error_us"]["samples"]),
+        (&json!(0), &json!(900))
+    );
 }
 
 #[test]
@@ -195,16 +203,22 @@ fn hosts_whose_clocks_differ_by_seconds_begin_at_the_same_time() {
         return;
     };
     let words = format!("{REPLAY} --format json {}", on.replace("./far", "sh${IFS}./far"));
-    let said = scene.run(&words).status(0).err_has(&["process 2 on", "by round trips"]);
-    let said = said.json();
-    assert_eq!((&said["requests"], &said["processes"], &said["complete"]), (&json!(900), &json!(2), &json!(true)));
-    let clocks = said["clocks"].as_array().unwrap();
-    assert_eq!((clocks.len(), &clocks[0]["process"]), (1, &json!(2)), "{said}");
+    let output = scene.run(&words).status(0).err_has(&["process 2 on", "by round trips"]);
+    let document = output.json();
+    assert_eq!(
+        (&document["requests"], &document["processes"], &document["complete"]),
+        (&json!(900), &json!(2), &json!(true))
+    );
+    let clocks = document["clocks"].as_array().unwrap();
+    assert_eq!((clocks.len(), &clocks[0]["process"]), (1, &json!(2)), "{document}");
     let [offset_us, within_us] = ["offset_us", "within_us"].map(|name| clocks[0][name].as_f64().unwrap());
     assert!((offset_us - 7e6).abs() <= within_us + 1.0, "{offset_us} within {within_us}");
-    let longest_us = said["fidelity"]["error_us"]["max"].as_f64().unwrap();
+    let longest_us = document["fidelity"]["error_us"]["max"].as_f64().unwrap();
     assert!(longest_us < 5e6, "a start that was not moved with the clock would be seven seconds late: {longest_us}");
-    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "clocks-apart"), "{said}");
+    assert!(
+        document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "clocks-apart"),
+        "{document}"
+    );
 }
 
 #[test]
@@ -217,9 +231,9 @@ fn a_host_that_cannot_be_reached_is_named() {
 fn equal_times_are_sent_one_after_the_other() {
     let scene = Scene::new();
     scene.write("equal.txt", &"read,a,5,\n".repeat(500));
-    let said = scene.run("replay equal.txt --engine null --format json").status(0).json();
-    let fidelity = &said["fidelity"];
-    assert_eq!((&said["requests"], &fidelity["dropped"]), (&json!(500), &json!(0)));
+    let document = scene.run("replay equal.txt --engine null --format json").status(0).json();
+    let fidelity = &document["fidelity"];
+    assert_eq!((&document["requests"], &fidelity["dropped"]), (&json!(500), &json!(0)));
     assert_eq!((&fidelity["order_violations"], &fidelity["span_ratio"]), (&json!(0), &Value::Null));
     assert_eq!(fidelity["reason"], json!("all requests have the same timestamp"));
 }
@@ -269,9 +283,9 @@ fn one_process_loads_what_all_need() {
         return;
     };
     let words = "replay trace.txt --time-unit us --engine redis --load --processes 3 --format json";
-    let said = scene.run(&format!("{words} --option address=127.0.0.1:{port}")).status(0).json();
-    assert_eq!((&said["operations"]["read"], &said["missing"]["read"]), (&json!(300), &json!(0)), "{said}");
-    assert_eq!(said["facts"]["records"], json!(10));
+    let document = scene.run(&format!("{words} --option address=127.0.0.1:{port}")).status(0).json();
+    assert_eq!((&document["operations"]["read"], &document["missing"]["read"]), (&json!(300), &json!(0)), "{document}");
+    assert_eq!(document["facts"]["records"], json!(10));
 }
 
 #[test]
@@ -286,8 +300,8 @@ fn what_several_processes_loaded_is_removed_when_all_have_ended_unless_it_is_to_
         "replay trace.txt --time-unit us --engine redis --load --processes 3 --format json \
          --option address=127.0.0.1:{port} --option flush=true"
     );
-    let said = scene.run(&words).status(0).json();
-    assert_eq!((&said["complete"], &said["missing"]["read"]), (&json!(true), &json!(0)), "{said}");
+    let document = scene.run(&words).status(0).json();
+    assert_eq!((&document["complete"], &document["missing"]["read"]), (&json!(true), &json!(0)), "{document}");
     assert_eq!(server.keys(), 0);
     scene.run(&format!("{words} --keep")).status(0);
     assert_eq!(server.keys(), 11, "ten keys and the marker");
@@ -311,22 +325,22 @@ fn several_processes_that_are_interrupted_end_in_order_and_leave_nothing() {
     let workers = running.workers();
     assert!(workers.iter().all(|worker| group_of(*worker) == Some(*worker)), "Ctrl-C does not reach them");
     running.signal(Signal::INT);
-    let said = running.end().status(0).json();
-    assert_eq!((&said["complete"], &said["processes"]), (&json!(false), &json!(2)), "{said}");
-    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
+    let document = running.end().status(0).json();
+    assert_eq!((&document["complete"], &document["processes"]), (&json!(false), &json!(2)), "{document}");
+    assert!(document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{document}");
     assert_eq!(server.keys(), 0);
 }
 
 #[test]
 fn engines_tell_the_longest_key_that_they_take() {
-    let said = Scene::new().run("engines --format json").status(0).json();
+    let document = Scene::new().run("engines --format json").status(0).json();
     let longest = |name: &str| {
-        let engines = said["engines"].as_array().unwrap();
+        let engines = document["engines"].as_array().unwrap();
         engines.iter().find(|engine| engine["name"] == name).map(|engine| engine["key_bytes_max"].clone())
     };
     assert_eq!(longest("null"), Some(Value::Null));
     for (name, bytes) in [("memcached", 250), ("lmdb", 511), ("redis", 512 << 20)] {
-        assert!(longest(name).is_none_or(|longest| longest == json!(bytes)), "{name}: {said}");
+        assert!(longest(name).is_none_or(|longest| longest == json!(bytes)), "{name}: {document}");
     }
 }
 
@@ -370,10 +384,16 @@ fn a_server_that_is_lost_in_mid_replay_is_found_again_and_the_schedule_kept() {
     let again = Redis::start(&scene, port).unwrap();
     wait_for("the server to be asked again", || again.answered().filter(|answered| *answered > 300));
     running.signal(Signal::INT);
-    let said = running.end().status(0).json();
-    assert!(said["fidelity"]["errors"].as_u64().unwrap() > 0, "{said}");
-    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "requests-failed"), "{said}");
-    assert_eq!(said["fidelity"]["error_us"]["samples"], said["requests"], "what failed was on the schedule as well");
+    let document = running.end().status(0).json();
+    assert!(document["fidelity"]["errors"].as_u64().unwrap() > 0, "{document}");
+    assert!(
+        document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "requests-failed"),
+        "{document}"
+    );
+    assert_eq!(
+        document["fidelity"]["error_us"]["samples"], document["requests"],
+        "what failed was on the schedule as well"
+    );
 }
 
 #[test]
@@ -401,16 +421,16 @@ phase = "500ms"
 vary = { "writer.iodepth" = [1] }
 "#,
     );
-    let said = scene.run("run replay.toml --out out --format json").status(0).json();
-    let reads = |phase: usize| said["phases"][phase]["latency_us"]["read"]["samples"].as_u64().unwrap_or(0);
-    assert!(reads(0) > 0 && reads(1) > 0, "{said}");
+    let document = scene.run("run replay.toml --out out --format json").status(0).json();
+    let reads = |phase: usize| document["phases"][phase]["latency_us"]["read"]["samples"].as_u64().unwrap_or(0);
+    assert!(reads(0) > 0 && reads(1) > 0, "{document}");
     let events = scene.read("out/events.jsonl");
-    let told = events.lines().find(|line| line.contains("\"event\":\"replayed\"")).unwrap();
-    let sent = serde_json::from_str::<Value>(told).unwrap()["replayed"]["sent"].as_u64().unwrap();
-    assert!(reads(0) + reads(1) <= sent && sent < 60_000, "{sent} were sent: {said}");
-    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
-    let fidelity = &said["replays"]["primary"];
-    assert!(fidelity["error_us"]["p99"].is_number() && fidelity["faithful"].is_boolean(), "{said}");
+    let event = events.lines().find(|line| line.contains("\"event\":\"replayed\"")).unwrap();
+    let sent = serde_json::from_str::<Value>(event).unwrap()["replayed"]["sent"].as_u64().unwrap();
+    assert!(reads(0) + reads(1) <= sent && sent < 60_000, "{sent} were sent: {document}");
+    assert!(document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{document}");
+    let fidelity = &document["replays"]["primary"];
+    assert!(fidelity["error_us"]["p99"].is_number() && fidelity["faithful"].is_boolean(), "{document}");
 }
 
 /// Writes a block trace of `requests` reads and writes, 1 ms apart.
@@ -428,9 +448,9 @@ fn a_block_trace_is_replayed_on_a_file() {
     let scene = Scene::new();
     write_block_trace(&scene, 300);
     let words = "io --file data --file-size 1MiB --iodepth 8 --no-direct --trace block.load --format json";
-    let said = scene.run(words).status(0).json();
-    assert_eq!((&said["requests"], &said["fidelity"]["dropped"]), (&json!(300), &json!(0)));
-    assert_eq!(said["fidelity"]["error_us"]["samples"], json!(300));
+    let document = scene.run(words).status(0).json();
+    assert_eq!((&document["requests"], &document["fidelity"]["dropped"]), (&json!(300), &json!(0)));
+    assert_eq!(document["fidelity"]["error_us"]["samples"], json!(300));
     scene.run(&words.replace("--format json", "")).status(0).out_has(&["sent late by", "0 not sent"]);
     scene.run(&words.replace("8 --no", "8 --rate 1/s --no")).status(2).err_has(&["leave it out"]);
     scene.run("io --file data --factor 2").status(2).err_has(&["--trace"]);
@@ -462,13 +482,14 @@ phase = "500ms"
 vary = { "recorded.factor" = [1.0, 4.0] }
 "#,
     );
-    let said = scene.run("run beside.toml --out out --format json").status(0).json();
-    let rate = |phase: usize| said["phases"][phase]["neighbours"]["recorded"]["performance"]["mean"].as_f64().unwrap();
-    assert!(rate(1) > 0.0 && rate(2) > 0.0, "{said}");
-    let factor = |phase: usize| &said["phases"][phase]["settings"]["recorded.factor"];
-    assert_eq!((factor(1), factor(2)), (&json!(1.0), &json!(4.0)), "{said}");
+    let document = scene.run("run beside.toml --out out --format json").status(0).json();
+    let rate =
+        |phase: usize| document["phases"][phase]["neighbours"]["recorded"]["performance"]["mean"].as_f64().unwrap();
+    assert!(rate(1) > 0.0 && rate(2) > 0.0, "{document}");
+    let factor = |phase: usize| &document["phases"][phase]["settings"]["recorded.factor"];
+    assert_eq!((factor(1), factor(2)), (&json!(1.0), &json!(4.0)), "{document}");
     assert!(scene.read("out/events.jsonl").contains("\"settings\":{\"factor\":4.0}"));
-    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
+    assert!(document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{document}");
 }
 
 /// An experiment whose primary or neighbour is `workload`, beside a workload that needs nothing.
@@ -580,12 +601,16 @@ phase = "2s"
 vary = { "writer.iodepth" = [1] }
 "#,
     );
-    let said = scene.run("run short.toml --out out --format json").status(0).json();
+    let document = scene.run("run short.toml --out out --format json").status(0).json();
     let events = scene.read("out/events.jsonl");
     assert!(events.contains("`primary` has ended: its trace ended after 500 requests"), "{events}");
     assert!(!events.contains("\"event\":\"error\""), "{events}");
-    assert_eq!((&said["status"], &said["phases"][1]["performance"]["mean"]), (&json!("complete"), &Value::Null));
-    let finding = said["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "trace-ended").unwrap();
+    assert_eq!(
+        (&document["status"], &document["phases"][1]["performance"]["mean"]),
+        (&json!("complete"), &Value::Null)
+    );
+    let finding =
+        document["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "trace-ended").unwrap();
     let text = finding["text"].as_str().unwrap();
     assert!(text.contains("after 500 requests") && text.contains("2 of its phases") && text.contains("w0"), "{text}");
 }
@@ -618,11 +643,11 @@ start = ["recorded"]
 label = "still there"
 "#,
     );
-    let said = scene.run("run short.toml --out out --format json").status(0).json();
+    let document = scene.run("run short.toml --out out --format json").status(0).json();
     let means: Vec<bool> =
-        said["phases"].as_array().unwrap().iter().map(|phase| phase["performance"]["mean"].is_number()).collect();
-    assert_eq!(means, [true, false, false, true], "{said}");
-    let findings = said["findings"].as_array().unwrap();
+        document["phases"].as_array().unwrap().iter().map(|phase| phase["performance"]["mean"].is_number()).collect();
+    assert_eq!(means, [true, false, false, true], "{document}");
+    let findings = document["findings"].as_array().unwrap();
     let ended = findings.iter().find(|finding| finding["id"] == "trace-ended").unwrap();
     assert!(ended["text"].as_str().unwrap().starts_with("The trace of `recorded` ended after 50 requests"), "{ended}");
 }

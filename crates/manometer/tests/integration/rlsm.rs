@@ -14,8 +14,8 @@ const FILL: &str = "kv --engine rlsm --workload fillrandom --records 5000 --key-
 /// A folder with a database in `d/kv/db`.
 fn filled() -> Scene {
     let scene = Scene::new();
-    let said = scene.run(FILL).status(0).json();
-    assert!(said["throughput"]["mean"].as_f64().unwrap() > 0.0, "{said}");
+    let document = scene.run(FILL).status(0).json();
+    assert!(document["throughput"]["mean"].as_f64().unwrap() > 0.0, "{document}");
     scene
 }
 
@@ -41,7 +41,7 @@ fn flip_in_the_middle(path: &PathBuf) {
 }
 
 #[test]
-fn a_database_is_told_and_verified() {
+fn a_database_is_described_and_verified() {
     let scene = filled();
     let folder = database(&scene).display().to_string();
     let verified = scene.run(&format!("rlsm verify {folder} --format json")).status(0).json();
@@ -69,15 +69,15 @@ fn keys_are_dumped_in_order_within_bounds() {
     let some = some["entries"].as_array().unwrap();
     assert_eq!(some.iter().map(key).collect::<Vec<_>>(), keys[10..13]);
     assert!(!some[0]["value"].as_str().unwrap().is_empty());
-    let said = scene.run(&format!("rlsm dump {folder} --keys-only --to {}", keys[2])).status(0);
-    assert_eq!(said.out().lines().collect::<Vec<_>>(), keys[..2]);
+    let output = scene.run(&format!("rlsm dump {folder} --keys-only --to {}", keys[2])).status(0);
+    assert_eq!(output.out().lines().collect::<Vec<_>>(), keys[..2]);
     let one = scene.run(&format!("rlsm dump {folder} --prefix {}", keys[5])).status(0);
     assert!(one.out().starts_with(&format!("{} => ", keys[5])), "{}", one.out());
     scene.run(&format!("rlsm dump {folder} --from \\q")).status(2).err_has(&["\\xNN"]);
 }
 
 #[test]
-fn damage_is_told_and_repaired() {
+fn damage_is_reported_and_repaired() {
     let scene = filled();
     let folder = database(&scene).display().to_string();
     flip_in_the_middle(&file(&scene, "data-"));
@@ -111,8 +111,9 @@ fn the_experiment_about_pressure_can_be_planned() {
     let document = scene.run(&format!("run {files} --dry-run --format json")).status(0).json();
     let runs = document["runs"].as_array().unwrap().iter();
     let primaries = runs.map(|run| &run["experiment"]["primary"]);
-    let told: Vec<_> = primaries.map(|it| (it["engine"].as_str(), it["options"]["feel_pressure"].as_bool())).collect();
-    assert_eq!(told, [(Some("rlsm"), Some(false)), (Some("rlsm"), Some(true)), (Some("rocksdb"), None)]);
+    let engines: Vec<_> =
+        primaries.map(|it| (it["engine"].as_str(), it["options"]["feel_pressure"].as_bool())).collect();
+    assert_eq!(engines, [(Some("rlsm"), Some(false)), (Some("rlsm"), Some(true)), (Some("rocksdb"), None)]);
 }
 
 #[test]

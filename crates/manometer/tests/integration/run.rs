@@ -67,14 +67,14 @@ fn a_run_leaves_a_whole_recording_with_its_report() {
 }
 
 #[test]
-fn another_program_hears_events_a_line_each() {
+fn progress_is_one_json_line_per_event() {
     let scene = Scene::short();
-    let said = scene.run("run short.toml --out rec --progress json").status(0).err();
-    let events: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let text = scene.run("run short.toml --out rec --progress json").status(0).err();
+    let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let of = |kind: &str| events.iter().filter(|event| event["event"] == kind).collect::<Vec<_>>();
     let begun = of("run");
     assert_eq!((&begun[0]["run"], &begun[0]["runs"], &begun[0]["path"]), (&1.into(), &1.into(), &"rec".into()));
-    assert!(begun[0]["seconds"].as_f64().unwrap() > 0.0, "{said}");
+    assert!(begun[0]["seconds"].as_f64().unwrap() > 0.0, "{text}");
     let phases: Vec<&str> = of("phase").iter().map(|event| event["id"].as_str().unwrap()).collect();
     assert!(phases.ends_with(&["w0", "w1", "w2"]), "{phases:?}");
     assert!(of("rate").iter().any(|event| event["workload"] == "primary" && event["rate"].as_f64().unwrap() > 0.0));
@@ -204,7 +204,7 @@ fn without_a_primary_there_is_no_pressure() {
 }
 
 #[test]
-fn an_interrupted_run_is_told_as_such() {
+fn an_interrupted_run_is_reported_as_interrupted() {
     let scene = Scene::short();
     let running = scene.start("run short.toml --out rec --set plan.phase=60s");
     wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
@@ -405,7 +405,7 @@ fn a_folder_that_holds_something_is_no_place_for_a_recording() {
     std::fs::create_dir(scene.path("rec")).unwrap();
     scene.write("rec/thesis.txt", "years of work");
     scene.run("run short.toml --out rec").status(2).err_has(&["rec exists and is not empty"]);
-    assert!(!scene.path("data/.manometer-ledger.jsonl").exists(), "told before anything is prepared");
+    assert!(!scene.path("data/.manometer-ledger.jsonl").exists(), "the refusal comes before anything is prepared");
     scene.run("run short.toml --out rec --resume --dry-run").status(2).err_has(&["--resume", "--dry-run"]);
     assert_eq!(scene.read("rec/thesis.txt"), "years of work");
 }
@@ -431,12 +431,12 @@ fn a_recording_with_any_file_cut_is_reported_as_far_as_it_is_whole() {
         let whole = std::fs::read(&path).unwrap();
         for share in [0, 1, 2] {
             std::fs::write(&path, &whole[..whole.len() * share / 3]).unwrap();
-            let said = scene.run("report rec --format json");
+            let output = scene.run("report rec --format json");
             if path.ends_with("plan.json") {
                 // Without its plan nothing in a recording has a meaning.
-                said.status(2).err_has(&["plan.json"]);
+                output.status(2).err_has(&["plan.json"]);
             } else {
-                assert!(said.status(0).json()["phases"].is_array(), "{}", path.display());
+                assert!(output.status(0).json()["phases"].is_array(), "{}", path.display());
             }
         }
         std::fs::write(&path, whole).unwrap();

@@ -14,11 +14,14 @@ fn scene() -> Scene {
 
 #[test]
 fn machines_learn_what_a_trace_holds() {
-    let said = scene().run("trace info trace.txt --format json").status(0).json();
-    assert_eq!((&said["requests"], &said["keys"]), (&json!(4), &json!(3)));
-    assert_eq!((&said["span_s"], &said["footprint_bytes"]), (&json!(3.0), &json!(260)));
-    assert_eq!(said["operations"], json!({"get": 2, "insert": 1, "update": 1}));
-    assert_eq!((&said["format"], &said["damage"], &said["clients"]), (&json!("kv-replay"), &Value::Null, &Value::Null));
+    let document = scene().run("trace info trace.txt --format json").status(0).json();
+    assert_eq!((&document["requests"], &document["keys"]), (&json!(4), &json!(3)));
+    assert_eq!((&document["span_s"], &document["footprint_bytes"]), (&json!(3.0), &json!(260)));
+    assert_eq!(document["operations"], json!({"get": 2, "insert": 1, "update": 1}));
+    assert_eq!(
+        (&document["format"], &document["damage"], &document["clients"]),
+        (&json!("kv-replay"), &Value::Null, &Value::Null)
+    );
 }
 
 #[test]
@@ -31,19 +34,20 @@ fn people_get_a_few_lines() {
 fn a_damaged_trace_is_read_to_its_last_good_record() {
     let scene = scene();
     scene.write("cut.txt", &(TRACE.to_owned() + "insert,us,40x0,5\n"));
-    let said = scene.run("trace info cut.txt --format json").status(1).err_has(&["at byte 79 (line 5)", "4 requests"]);
-    assert_eq!((&said.json()["requests"], &said.json()["damage"]["offset"]), (&json!(4), &json!(79)));
+    let output =
+        scene.run("trace info cut.txt --format json").status(1).err_has(&["at byte 79 (line 5)", "4 requests"]);
+    assert_eq!((&output.json()["requests"], &output.json()["damage"]["offset"]), (&json!(4), &json!(79)));
 }
 
 #[test]
 fn the_first_requests_are_shown_as_understood() {
     let scene = scene();
     scene.run("trace head trace.txt -n 2").status(0).out_has(&["user2", "1.500500000", "update"]);
-    let said = scene.run("trace head trace.txt --requests 1 --format json").status(0).json();
-    assert_eq!(said["requests"].as_array().unwrap().len(), 1);
-    assert_eq!(said["requests"][0]["key_text"], json!("user1"));
-    let said = scene.run("trace head trace.txt --input-format keys -n 1 --format json").status(0).json();
-    assert_eq!(said["requests"][0]["key_text"], json!("read,user1,1000,"));
+    let document = scene.run("trace head trace.txt --requests 1 --format json").status(0).json();
+    assert_eq!(document["requests"].as_array().unwrap().len(), 1);
+    assert_eq!(document["requests"][0]["key_text"], json!("user1"));
+    let document = scene.run("trace head trace.txt --input-format keys -n 1 --format json").status(0).json();
+    assert_eq!(document["requests"][0]["key_text"], json!("read,user1,1000,"));
 }
 
 #[test]
@@ -53,10 +57,10 @@ fn a_trace_goes_through_every_format_that_holds_it() {
     scene.run("trace convert a.parquet b.csv").status(0);
     scene.run("trace convert b.csv c.kv-replay").status(0);
     assert_eq!(scene.read("c.kv-replay"), TRACE.replace(",\n", "\n"));
-    let said = scene.run("trace convert b.csv d.oracleGeneral --format json").status(0).err_has(&["operation"]);
-    assert_eq!(said.json()["losses"]["no size, written as 1"], json!(2));
-    let said = scene.run("trace info d.oracleGeneral --format json").status(0).json();
-    assert_eq!((&said["requests"], &said["keys"], &said["span_s"]), (&json!(4), &json!(3), &json!(3.0)));
+    let output = scene.run("trace convert b.csv d.oracleGeneral --format json").status(0).err_has(&["operation"]);
+    assert_eq!(output.json()["losses"]["no size, written as 1"], json!(2));
+    let document = scene.run("trace info d.oracleGeneral --format json").status(0).json();
+    assert_eq!((&document["requests"], &document["keys"], &document["span_s"]), (&json!(4), &json!(3), &json!(3.0)));
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn wrong_requests_say_what_would_be_right() {
     let scene = scene();
     scene.write("empty", "");
     scene.write("letter", "Dear Sir or Madam,\n\nno trace\n");
-    for (words, said) in [
+    for (words, expected) in [
         ("trace info nowhere", "nowhere: No such file"),
         ("trace info .", "is a folder"),
         ("trace info empty", "empty: it is empty"),
@@ -76,7 +80,7 @@ fn wrong_requests_say_what_would_be_right() {
         ("trace convert trace.txt out.iolog", "holds requests to devices"),
         ("trace convert trace.txt trace.txt --output-format csv", "File exists"),
     ] {
-        scene.run(words).status(2).err_has(&[said]);
+        scene.run(words).status(2).err_has(&[expected]);
     }
     assert_eq!(scene.read("trace.txt"), TRACE);
     assert!(!scene.path("out.iolog").exists());

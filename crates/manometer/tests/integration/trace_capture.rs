@@ -29,7 +29,8 @@ impl Loop {
         let scene = Scene::new();
         fs::write(scene.path("disk"), vec![0; 1 << 20]).unwrap();
         let made = Command::new("losetup").args(["--find", "--show"]).arg(scene.path("disk")).output();
-        let device = made.ok().filter(|said| said.status.success()).map(|said| String::from_utf8(said.stdout).unwrap());
+        let device =
+            made.ok().filter(|output| output.status.success()).map(|output| String::from_utf8(output.stdout).unwrap());
         if device.is_none() {
             skip(Cause::Root, "a loop device needs root and losetup");
         }
@@ -84,7 +85,7 @@ fn what_is_written_to_a_loop_device_is_in_the_trace() {
     let pid = running.pid();
     disk.write(20);
     running.signal(Signal::INT);
-    let said = running.end().status(0).json();
+    let document = running.end().status(0).json();
     assert!(!instance(pid).exists(), "the kernel is left as it was");
     let trace = disk.scene.read("trace.txt");
     for action in ["D", "C"] {
@@ -96,13 +97,13 @@ fn what_is_written_to_a_loop_device_is_in_the_trace() {
         let expected: Vec<(u64, u64)> = (0..20).map(|block| (block * 8, 8)).collect();
         assert_eq!(found, expected, "{action} of {trace}");
     }
-    assert_eq!(said["events"], trace.lines().count());
-    assert_eq!((&said["lost"], &said["not_understood"]), (&0.into(), &0.into()));
-    assert_eq!(said["format"], "blkparse");
+    assert_eq!(document["events"], trace.lines().count());
+    assert_eq!((&document["lost"], &document["not_understood"]), (&0.into(), &0.into()));
+    assert_eq!(document["format"], "blkparse");
 }
 
 #[test]
-fn events_without_room_are_counted_and_told() {
+fn lost_events_are_counted_and_reported() {
     let Some(disk) = Loop::make() else { return };
     let running = disk.start("--seconds 3600 --out trace.txt --buffer 64KiB --format json");
     // Stopped, it reads nothing, and the buffers run over.
@@ -110,9 +111,9 @@ fn events_without_room_are_counted_and_told() {
     (0..40).for_each(|_| disk.write(250));
     running.signal(Signal::CONT);
     running.signal(Signal::TERM);
-    let said = running.end().status(0).err_has(&["were lost", "--buffer"]).json();
-    assert!(said["lost"].as_u64().unwrap() > 0, "{said}");
-    assert!(said["events"].as_u64().unwrap() > 0, "{said}");
+    let document = running.end().status(0).err_has(&["were lost", "--buffer"]).json();
+    assert!(document["lost"].as_u64().unwrap() > 0, "{document}");
+    assert!(document["events"].as_u64().unwrap() > 0, "{document}");
 }
 
 #[test]

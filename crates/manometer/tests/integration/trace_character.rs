@@ -26,21 +26,25 @@ fn scene() -> Scene {
 
 #[test]
 fn machines_learn_what_a_trace_is_like() {
-    let said = scene().run("trace characterise web.csv --session-gap 2s --latency 1ms --taken-at proxy --format json");
-    let said = said.status(0).json();
+    let output =
+        scene().run("trace characterise web.csv --session-gap 2s --latency 1ms --taken-at proxy --format json");
+    let document = output.status(0).json();
     assert_eq!(
-        (&said["requests"], &said["key_sample"]["method"], &said["format"]),
+        (&document["requests"], &document["key_sample"]["method"], &document["format"]),
         (&json!(4000), &json!("exact"), &json!("csv"))
     );
-    assert_eq!(said["operations"]["update"]["share"], json!(0.25));
-    assert_eq!(said["sessions"]["requests_per_session"]["mean"], json!(4.0));
-    assert_eq!((&said["replay_model"]["model"], &said["replay_model"]["unknown"]), (&json!("open"), &Value::Null));
-    assert!(
-        said["burstiness"]["hurst_dfa"]["value"].is_number()
-            && said["popularity"]["hot_keys"][0]["requests"].is_number()
+    assert_eq!(document["operations"]["update"]["share"], json!(0.25));
+    assert_eq!(document["sessions"]["requests_per_session"]["mean"], json!(4.0));
+    assert_eq!(
+        (&document["replay_model"]["model"], &document["replay_model"]["unknown"]),
+        (&json!("open"), &Value::Null)
     );
-    assert!(said["diurnal"].is_null() && said["diurnal_reason"].as_str().unwrap().contains("24"));
-    assert!(said["device"].is_null() && said["damage"].is_null());
+    assert!(
+        document["burstiness"]["hurst_dfa"]["value"].is_number()
+            && document["popularity"]["hot_keys"][0]["requests"].is_number()
+    );
+    assert!(document["diurnal"].is_null() && document["diurnal_reason"].as_str().unwrap().contains("24"));
+    assert!(document["device"].is_null() && document["damage"].is_null());
 }
 
 #[test]
@@ -51,8 +55,8 @@ fn what_our_own_generator_draws_is_known_again() {
         (0..300_000).for_each(|_| writeln!(text, "get,user{}", zipf.draw(&mut random)).unwrap());
         let scene = Scene::new();
         scene.write("zipf.csv", &text);
-        let said = scene.run("trace characterise zipf.csv --format json").status(0).json();
-        let fitted = &said["popularity"]["zipf"];
+        let document = scene.run("trace characterise zipf.csv --format json").status(0).json();
+        let fitted = &document["popularity"]["zipf"];
         let (found, error) = (fitted["exponent"].as_f64().unwrap(), fitted["standard_error"].as_f64().unwrap());
         assert!((found - exponent).abs() < 4.0 * error && error < 0.03, "{exponent}: {fitted}");
         assert_ne!(fitted["verdict"], json!("not-zipf"), "{exponent}: {fitted}");
@@ -86,8 +90,8 @@ fn people_get_a_line_for_each_side() {
 fn a_damaged_trace_has_the_character_of_its_good_records() {
     let scene = scene();
     scene.write("cut.csv", &(trace() + "x,y,z\n"));
-    let said = scene.run("trace characterise cut.csv --format json").status(1).err_has(&["4000 requests"]).json();
-    assert_eq!((&said["requests"], said["damage"]["offset"].is_number()), (&json!(4000), true));
+    let document = scene.run("trace characterise cut.csv --format json").status(1).err_has(&["4000 requests"]).json();
+    assert_eq!((&document["requests"], document["damage"]["offset"].is_number()), (&json!(4000), true));
     scene.write("empty", "");
     scene.run("trace characterise empty").status(2).err_has(&["it is empty"]);
     scene.run("trace characterise web.csv --session-gap soon").status(2).err_has(&["10s"]);
@@ -96,21 +100,22 @@ fn a_damaged_trace_has_the_character_of_its_good_records() {
 #[test]
 fn a_model_makes_more_of_a_trace() {
     let scene = scene();
-    let said = scene
+    let output = scene
         .run("trace synthesise web.csv made.csv --model web.json --format json")
         .status(0)
         .err_has(&["fit: error of the LRU miss ratio"]);
-    let said = said.json();
-    assert_eq!(said["requests"], json!(4000));
-    assert!(said["fit_error"]["miss_ratio_max"].as_f64().unwrap() < 0.2, "{said}");
+    let document = output.json();
+    assert_eq!(document["requests"], json!(4000));
+    assert!(document["fit_error"]["miss_ratio_max"].as_f64().unwrap() < 0.2, "{document}");
     let model = scene.json("web.json");
-    assert_eq!((&model["manometer_trace_model"], &model["fit_error"]), (&json!(1), &said["fit_error"]));
+    assert_eq!((&model["manometer_trace_model"], &model["fit_error"]), (&json!(1), &document["fit_error"]));
     assert!(!scene.read("web.json").contains("user"));
     // The model alone makes the same, and more.
     scene.run("trace synthesise web.json again.csv").status(0);
     assert_eq!(scene.read("again.csv"), scene.read("made.csv"));
-    let said = scene.run("trace synthesise web.json more.csv --requests 10000 --seed 7 --format json").status(0).json();
-    assert_eq!(said["requests"], json!(10000));
+    let document =
+        scene.run("trace synthesise web.json more.csv --requests 10000 --seed 7 --format json").status(0).json();
+    assert_eq!(document["requests"], json!(10000));
     let info = scene.run("trace info more.csv --format json").status(0).json();
     assert_eq!((&info["requests"], &info["times_backward"]), (&json!(10000), &json!(0)));
 }
@@ -122,7 +127,7 @@ fn what_cannot_be_modelled_is_refused() {
         .write("disk.load", "start ; sector; length ; op ; x ; y\n0.5 ; 8 ; 8 ; W ; 0 ; 0\n1.5 ; 16 ; 8 ; R ; 0 ; 0\n");
     scene.write("broken.json", "{\"manometer_trace_model\": 1}");
     scene.write("model.json", "{}");
-    for (words, said) in [
+    for (words, expected) in [
         ("synthesise disk.load o.csv", "places on devices"),
         ("synthesise broken.json o.csv", "not a model: missing field"),
         ("synthesise web.csv o.csv --model model.json", "the file exists"),
@@ -130,7 +135,7 @@ fn what_cannot_be_modelled_is_refused() {
         ("synthesise - o.csv", "name a file"),
         ("synthesise nowhere o.csv", "nowhere"),
     ] {
-        scene.run(&format!("trace {words}")).status(2).err_has(&[said]);
+        scene.run(&format!("trace {words}")).status(2).err_has(&[expected]);
         assert!(!scene.path("o.csv").exists(), "{words}");
     }
 }

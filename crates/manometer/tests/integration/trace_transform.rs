@@ -15,9 +15,9 @@ fn scene() -> Scene {
 
 /// What the verb says, and the first requests of what it wrote.
 fn made(scene: &Scene, words: &str, out: &str) -> (Value, Vec<Value>) {
-    let said = scene.run(&format!("trace {words} --format json")).status(0).json();
+    let document = scene.run(&format!("trace {words} --format json")).status(0).json();
     let head = scene.run(&format!("trace head {out} --format json")).status(0).json();
-    (said, head["requests"].as_array().unwrap().clone())
+    (document, head["requests"].as_array().unwrap().clone())
 }
 
 fn column(requests: &[Value], name: &str) -> Vec<Value> {
@@ -27,10 +27,10 @@ fn column(requests: &[Value], name: &str) -> Vec<Value> {
 #[test]
 fn a_slice_is_cut_by_seconds_or_requests() {
     let scene = scene();
-    let (said, requests) = made(&scene, "slice t.csv a.csv --seconds 2", "a.csv");
-    assert_eq!((&said["requests"], requests.len()), (&json!(2), 2));
-    let (said, requests) = made(&scene, "slice t.csv b.parquet --from 1 --requests 2", "b.parquet");
-    assert_eq!(said["requests"], json!(2));
+    let (summary, requests) = made(&scene, "slice t.csv a.csv --seconds 2", "a.csv");
+    assert_eq!((&summary["requests"], requests.len()), (&json!(2), 2));
+    let (summary, requests) = made(&scene, "slice t.csv b.parquet --from 1 --requests 2", "b.parquet");
+    assert_eq!(summary["requests"], json!(2));
     assert_eq!(column(&requests, "key_text"), [json!("b"), json!("b")]);
 }
 
@@ -39,15 +39,15 @@ fn time_is_scaled_by_a_factor_or_to_a_rate() {
     let scene = scene();
     let (_, requests) = made(&scene, "scale t.csv fast.csv --time 2", "fast.csv");
     assert_eq!(column(&requests, "time_ns"), [0_u64, 500_000_000, 1_500_000_000, 2_000_000_000].map(|ns| json!(ns)));
-    let (said, requests) = made(&scene, "scale t.csv slow.csv --rate 0.5", "slow.csv");
-    assert_eq!((&said["factor"], &requests[3]["time_ns"]), (&json!(0.5), &json!(8_000_000_000_u64)));
+    let (summary, requests) = made(&scene, "scale t.csv slow.csv --rate 0.5", "slow.csv");
+    assert_eq!((&summary["factor"], &requests[3]["time_ns"]), (&json!(0.5), &json!(8_000_000_000_u64)));
 }
 
 #[test]
 fn clones_and_parts_have_keys_of_their_own() {
     let scene = scene();
-    let (said, _) = made(&scene, "clone t.csv three.parquet 3", "three.parquet");
-    assert_eq!(said["requests"], json!(12));
+    let (summary, _) = made(&scene, "clone t.csv three.parquet 3", "three.parquet");
+    assert_eq!(summary["requests"], json!(12));
     let info = scene.run("trace info three.parquet --format json").status(0).json();
     assert_eq!((&info["keys"], &info["clients"], &info["span_s"]), (&json!(6), &json!(6), &json!(4.0)));
     let (_, requests) = made(&scene, "intensify t.csv heavy.csv 2", "heavy.csv");
@@ -71,8 +71,8 @@ fn parts_and_samples_are_taken() {
 #[test]
 fn missing_inserts_are_listed_or_put_in() {
     let scene = scene();
-    let (said, requests) = made(&scene, "complete t.csv load.csv --load", "load.csv");
-    assert_eq!((&said["missing"], &said["requests"]), (&json!(1), &json!(1)));
+    let (summary, requests) = made(&scene, "complete t.csv load.csv --load", "load.csv");
+    assert_eq!((&summary["missing"], &summary["requests"]), (&json!(1), &json!(1)));
     let insert = &requests[0];
     assert_eq!(
         (&insert["operation"], &insert["key_text"], &insert["value_size"]),
@@ -80,8 +80,8 @@ fn missing_inserts_are_listed_or_put_in() {
     );
     assert_eq!(insert["time_ns"], Value::Null);
     scene.run("trace complete t.csv again.csv --load").status(0).out_has(&["again.csv: 1 requests, csv, missing 1"]);
-    let (said, requests) = made(&scene, "complete t.csv whole.csv --before-ms 10", "whole.csv");
-    assert_eq!((&said["requests"], &requests[0]["operation"]), (&json!(5), &json!("insert")));
+    let (summary, requests) = made(&scene, "complete t.csv whole.csv --before-ms 10", "whole.csv");
+    assert_eq!((&summary["requests"], &requests[0]["operation"]), (&json!(5), &json!("insert")));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_cannot_be_done_leaves_nothing_behind() {
     scene.write("keys", "x\ny\n");
     scene.write("empty", "");
     scene.write("secret", "abc");
-    for (words, said) in [
+    for (words, expected) in [
         ("slice t.csv o.csv", "needs --seconds"),
         ("slice t.csv o.csv --seconds -1", "0 or more"),
         ("slice keys o.csv --seconds 1", "no time"),
@@ -129,7 +129,7 @@ fn what_cannot_be_done_leaves_nothing_behind() {
         ("anonymise t.csv o.csv --secret secret", "openssl"),
         ("anonymise t.csv o.csv --secret nowhere", "nowhere"),
     ] {
-        scene.run(&format!("trace {words}")).status(2).err_has(&[said]);
+        scene.run(&format!("trace {words}")).status(2).err_has(&[expected]);
         assert!(!scene.path("o.csv").exists(), "{words}");
     }
 }
@@ -147,7 +147,7 @@ fn a_damaged_trace_is_transformed_to_its_last_good_record() {
 }
 
 #[test]
-fn an_empty_file_is_told_by_every_verb() {
+fn an_empty_file_is_reported_by_every_verb() {
     let scene = scene();
     scene.write("empty", "");
     for words in [
@@ -198,12 +198,12 @@ fn odd_times_absent_sizes_and_the_largest_keys_go_through_every_verb() {
         ("synthesise odd.csv l.csv", 4),
     ] {
         let out = words.split(' ').find(|word| word.ends_with(".csv") && *word != "odd.csv" && *word != "a.csv");
-        let (said, _) = made(&scene, words, out.unwrap_or("a.csv"));
-        assert_eq!(said["requests"], json!(requests), "{words}");
+        let (summary, _) = made(&scene, words, out.unwrap_or("a.csv"));
+        assert_eq!(summary["requests"], json!(requests), "{words}");
     }
     let clones = scene.run("trace info d.csv --format json").status(0).json();
     assert_eq!((&clones["keys"], &clones["times_backward"]), (&json!(15), &json!(1)));
-    let said = scene.run("trace characterise odd.csv --format json").status(0).json();
-    assert_eq!((&said["times"]["equal"], &said["times"]["backward"]), (&json!(2), &json!(1)));
-    assert!(said["value_size_bytes"].is_null() && said["keys"] == json!(3.0));
+    let document = scene.run("trace characterise odd.csv --format json").status(0).json();
+    assert_eq!((&document["times"]["equal"], &document["times"]["backward"]), (&json!(2), &json!(1)));
+    assert!(document["value_size_bytes"].is_null() && document["keys"] == json!(3.0));
 }

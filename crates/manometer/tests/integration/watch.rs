@@ -68,7 +68,7 @@ impl Drop for Terminal {
     }
 }
 
-/// What a terminal is told to show the other screen, and the first one again.
+/// Escape sequences that switch to the alternate screen and back.
 const OTHER_SCREEN: &str = "\u{1b}[?1049h";
 const FIRST_SCREEN: &str = "\u{1b}[?1049l";
 
@@ -105,7 +105,7 @@ fn machines_get_one_document_of_one_interval() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_said() {
+fn what_cannot_be_watched_is_reported() {
     let scene = Scene::new();
     scene.run("watch nowhere").status(2).err_has(&["nowhere is not a folder"]);
     scene.run("watch /proc").status(2).err_has(&["there is no block device under /proc", "doctor"]);

@@ -27,7 +27,7 @@ impl Worker {
         let stdin = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut worker = Self { child, stdin, lines };
-        worker.say(first_line);
+        worker.send(first_line);
         worker
     }
 
@@ -39,13 +39,13 @@ impl Worker {
         Self::start(&job.to_string())
     }
 
-    fn say(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The next message of the kind `wanted`.
     #[track_caller]
-    fn hear(&mut self, wanted: &str) -> Value {
+    fn receive(&mut self, wanted: &str) -> Value {
         loop {
             let line = self.lines.next().unwrap_or_else(|| panic!("the worker ended without `{wanted}`")).unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
@@ -63,36 +63,36 @@ impl Worker {
 }
 
 #[test]
-fn an_io_worker_does_as_it_is_told() {
+fn an_io_worker_obeys_its_control_lines() {
     let scene = Scene::new();
     let mut worker = Worker::job(&scene, "io", json!({ "file_size": "1MiB", "write_ratio": 0.5 }));
-    let facts = worker.hear("ready")["facts"].clone();
+    let facts = worker.receive("ready")["facts"].clone();
     assert!(["io_uring", "libaio", "posix"].contains(&facts["io_engine"].as_str().unwrap()), "{facts}");
-    worker.say("go");
+    worker.send("go");
     let busy = |sample: &Value| sample["operations"]["read"]["requests"].as_u64().unwrap_or(0) > 0;
-    while !busy(&worker.hear("sample")) {}
-    worker.say("set iodepth=1 write_ratio=1");
-    assert_eq!(worker.hear("setting")["settings"], json!({ "iodepth": 1, "write_ratio": 1.0 }));
-    worker.say("set iodepht=2");
-    assert!(worker.hear("refused")["reason"].as_str().unwrap().contains("iodepth"));
-    worker.say("dance");
-    assert_eq!(worker.hear("refused")["line"], "dance");
-    worker.say("wait");
-    while busy(&worker.hear("sample")) {}
-    worker.say("stop");
-    worker.hear("done");
+    while !busy(&worker.receive("sample")) {}
+    worker.send("set iodepth=1 write_ratio=1");
+    assert_eq!(worker.receive("setting")["settings"], json!({ "iodepth": 1, "write_ratio": 1.0 }));
+    worker.send("set iodepht=2");
+    assert!(worker.receive("refused")["reason"].as_str().unwrap().contains("iodepth"));
+    worker.send("dance");
+    assert_eq!(worker.receive("refused")["line"], "dance");
+    worker.send("wait");
+    while busy(&worker.receive("sample")) {}
+    worker.send("stop");
+    worker.receive("done");
     assert_eq!(worker.status(), Some(0));
 }
 
 #[test]
-fn a_kv_worker_does_as_it_is_told() {
+fn a_kv_worker_obeys_its_control_lines() {
     let scene = Scene::new();
     let mut worker = Worker::job(&scene, "kv", json!({ "engine": "null", "workload": "ycsb-a", "records": 100 }));
-    assert_eq!(worker.hear("ready")["facts"]["engine"], "null");
-    worker.say("go");
-    while worker.hear("sample")["operations"]["update"]["requests"].as_u64().unwrap_or(0) == 0 {}
-    worker.say("stop");
-    worker.hear("done");
+    assert_eq!(worker.receive("ready")["facts"]["engine"], "null");
+    worker.send("go");
+    while worker.receive("sample")["operations"]["update"]["requests"].as_u64().unwrap_or(0) == 0 {}
+    worker.send("stop");
+    worker.receive("done");
     assert_eq!(worker.status(), Some(0));
 }
 
@@ -100,8 +100,8 @@ fn a_kv_worker_does_as_it_is_told() {
 fn the_end_of_standard_input_is_stop() {
     let scene = Scene::new();
     let mut worker = Worker::job(&scene, "io", json!({ "file_size": "1MiB" }));
-    worker.hear("ready");
-    worker.say("go");
+    worker.receive("ready");
+    worker.send("go");
     assert_eq!(worker.status(), Some(0));
 }
 
@@ -127,12 +127,12 @@ fn a_worker_that_removes_its_data_waits_for_the_word() {
         "kind": "replay", "settings": settings,
     });
     let mut worker = Worker::start(&job.to_string());
-    worker.hear("ready");
-    worker.say("go");
-    worker.hear("replayed");
+    worker.receive("ready");
+    worker.send("go");
+    worker.receive("replayed");
     assert!(scene.path("data/one").exists());
-    worker.say("stop");
-    worker.hear("done");
+    worker.send("stop");
+    worker.receive("done");
     assert!(!scene.path("data/one").exists());
     assert_eq!(worker.status(), Some(0));
 }

@@ -21,8 +21,8 @@ scanlengthdistribution=uniform
 ";
 
 fn document(scene: &Scene, words: &str) -> Value {
-    let said = scene.run(&format!("kv --engine null --format json {words}")).status(0);
-    serde_json::from_str(&said.out()).unwrap()
+    let output = scene.run(&format!("kv --engine null --format json {words}")).status(0);
+    serde_json::from_str(&output.out()).unwrap()
 }
 
 fn requests(document: &Value) -> u64 {
@@ -33,9 +33,9 @@ fn requests(document: &Value) -> u64 {
 fn a_file_of_properties_says_what_is_asked_and_how_often() {
     let scene = Scene::new();
     scene.write("mine", WORKLOAD);
-    let told = document(&scene, "-P mine");
-    assert_eq!(requests(&told), 3000);
-    let kinds: Vec<&String> = told["operations"].as_object().unwrap().keys().collect();
+    let json = document(&scene, "-P mine");
+    assert_eq!(requests(&json), 3000);
+    let kinds: Vec<&String> = json["operations"].as_object().unwrap().keys().collect();
     assert_eq!(kinds, ["insert", "read", "scan", "update"]);
     assert_eq!(requests(&document(&scene, "-P mine -p operationcount=500 -p insertproportion=0")), 500);
     assert_eq!(requests(&document(&scene, "-P mine --operations 700")), 700);
@@ -60,9 +60,9 @@ fn of_several_files_the_last_word_holds_and_what_is_typed_goes_before_all() {
     scene.write("mine", WORKLOAD);
     scene.write("small", "recordcount=50\noperationcount=40\nscanproportion=0\n");
     scene.write("smaller", "operationcount=20\n");
-    let told = document(&scene, "-P mine -P small -P smaller");
-    assert_eq!(requests(&told), 20);
-    assert_eq!(told["facts"]["records"], 50);
+    let json = document(&scene, "-P mine -P small -P smaller");
+    assert_eq!(requests(&json), 20);
+    assert_eq!(json["facts"]["records"], 50);
     assert_eq!(requests(&document(&scene, "-P mine -P smaller -P small")), 40);
     assert_eq!(requests(&document(&scene, "-P workloadc -P small -P smaller -p operationcount=30")), 30);
     scene.run("kv --engine null -P mine -P nowhere").status(2).err_has(&["nowhere"]);
@@ -83,8 +83,8 @@ fn popularity_is_described_without_a_run() {
     let scene = Scene::new();
     let words = "kv --engine null --records 1000000 --describe --distribution";
     let shares = |words: String| {
-        let said: Value = serde_json::from_str(&scene.run(&words).status(0).out()).unwrap();
-        let top = said["top"].as_array().unwrap().iter().find(|top| top["records"] == 10_000).unwrap();
+        let document: Value = serde_json::from_str(&scene.run(&words).status(0).out()).unwrap();
+        let top = document["top"].as_array().unwrap().iter().find(|top| top["records"] == 10_000).unwrap();
         100.0 * top["share_of_requests"].as_f64().unwrap()
     };
     assert!((shares(format!("{words} zipfian --format json")) - 66.4).abs() < 0.1);

@@ -2,17 +2,17 @@
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
 pub struct Arc {
     capacity: u64,
     p: f64,
-    t1: Shelf,
-    t2: Shelf,
-    b1: Shelf,
-    b2: Shelf,
+    t1: ObjectList,
+    t2: ObjectList,
+    b1: ObjectList,
+    b2: ObjectList,
 }
 
 impl Arc {

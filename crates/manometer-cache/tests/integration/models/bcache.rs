@@ -5,13 +5,13 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig, SEED};
 
 #[derive(Clone)]
 struct Bucket {
-    objects: Shelf,
+    objects: ObjectList,
     filled: u64,
     priority: u64,
 }
@@ -33,7 +33,7 @@ impl Bcache {
         Self {
             replacement,
             sizes,
-            buckets: vec![Bucket { objects: Shelf::default(), filled: 0, priority: 32_768 }; count],
+            buckets: vec![Bucket { objects: ObjectList::default(), filled: 0, priority: 32_768 }; count],
             open: 0,
             to_rescale: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
@@ -58,7 +58,7 @@ impl Bcache {
         }
         if self.buckets[self.open].filled + size > self.sizes[self.open] {
             self.open = self.choose();
-            self.buckets[self.open] = Bucket { objects: Shelf::default(), filled: 0, priority: 32_768 };
+            self.buckets[self.open] = Bucket { objects: ObjectList::default(), filled: 0, priority: 32_768 };
         }
         let bucket = &mut self.buckets[self.open];
         bucket.objects.add(id, size);

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
 pub struct Clock {
     capacity: u64,
     hits_max: u32,
-    row: Shelf,
+    row: ObjectList,
     hits: HashMap<u32, u32>,
 }
 
 impl Clock {
     pub fn new(setting: ModelConfig<'_>) -> Self {
         let hits_max = 2_u32.pow(setting.parameters[0] as u32) - 1;
-        Self { capacity: setting.capacity, hits_max, row: Shelf::default(), hits: HashMap::new() }
+        Self { capacity: setting.capacity, hits_max, row: ObjectList::default(), hits: HashMap::new() }
     }
 
     fn evict_above(&mut self, limit: u64) {

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
 #[derive(Default)]
-struct Levels(Vec<Shelf>);
+struct Levels(Vec<ObjectList>);
 
 impl Levels {
     fn weight(&self) -> u64 {
-        self.0.iter().map(Shelf::weight).sum()
+        self.0.iter().map(ObjectList::weight).sum()
     }
 
     fn has(&self, id: u32) -> bool {
@@ -62,8 +62,8 @@ impl DmCacheMq {
             threshold: 0,
             generation: (setting.capacity / setting.mean()).max(1024),
             hits_of_generation: 0,
-            candidates: Levels(vec![Shelf::default(); 16]),
-            cached: Levels(vec![Shelf::default(); 16]),
+            candidates: Levels(vec![ObjectList::default(); 16]),
+            cached: Levels(vec![ObjectList::default(); 16]),
             hits: HashMap::new(),
             seconds: HashMap::new(),
         }

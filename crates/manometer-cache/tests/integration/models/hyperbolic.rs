@@ -7,14 +7,14 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig, SEED};
 
 pub struct Hyperbolic {
     capacity: u64,
     samples: usize,
-    row: Shelf,
+    row: ObjectList,
     requests: HashMap<u64, f64>,
     admitted: HashMap<u64, f64>,
     random: Xoshiro256PlusPlus,
@@ -25,7 +25,7 @@ impl Hyperbolic {
         Self {
             capacity: setting.capacity,
             samples: setting.parameters[0] as usize,
-            row: Shelf::default(),
+            row: ObjectList::default(),
             requests: HashMap::new(),
             admitted: HashMap::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),

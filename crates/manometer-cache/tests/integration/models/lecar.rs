@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig, SEED};
 
@@ -21,8 +21,8 @@ pub struct LeCar {
     history_max: u64,
     weights: [f64; 2],
     /// By recency.
-    row: Shelf,
-    histories: [Shelf; 2],
+    row: ObjectList,
+    histories: [ObjectList; 2],
     requests: HashMap<u32, u32>,
     evicted: HashMap<u32, u32>,
     random: Xoshiro256PlusPlus,
@@ -36,7 +36,7 @@ impl LeCar {
             discount: setting.parameters[1],
             history_max: setting.share(2),
             weights: [0.5, 0.5],
-            row: Shelf::default(),
+            row: ObjectList::default(),
             histories: Default::default(),
             requests: HashMap::new(),
             evicted: HashMap::new(),
@@ -48,7 +48,8 @@ impl LeCar {
         while self.row.weight() > limit {
             let expert = if self.random.random::<f64>() < self.weights[LRU] { LRU } else { LFU };
             // The row is by recency, and the first of equals is the least recent.
-            let rarest = |row: &Shelf| row.0.iter().min_by_key(|object| self.requests[&(object.0 as u32)]).copied();
+            let rarest =
+                |row: &ObjectList| row.0.iter().min_by_key(|object| self.requests[&(object.0 as u32)]).copied();
             let picks = [self.row.0[0], rarest(&self.row).unwrap()];
             let (id, size) = picks[expert];
             self.row.take(id as u32);

@@ -1,11 +1,11 @@
-//! Objects in a row, the oldest first.
+//! A list of objects, the oldest first.
 
 use super::traces::Object;
 
 #[derive(Debug, Clone, Default)]
-pub struct Shelf(pub Vec<Object>);
+pub struct ObjectList(pub Vec<Object>);
 
-impl Shelf {
+impl ObjectList {
     pub fn at(&self, id: u32) -> Option<usize> {
         self.0.iter().position(|object| object.0 == u64::from(id))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
@@ -12,8 +12,8 @@ pub struct LruK {
     capacity: u64,
     k: usize,
     history_max: u64,
-    row: Shelf,
-    history: Shelf,
+    row: ObjectList,
+    history: ObjectList,
     times: HashMap<u32, Vec<i64>>,
 }
 
@@ -23,8 +23,8 @@ impl LruK {
             capacity: setting.capacity,
             k: setting.parameters[0] as usize,
             history_max: setting.share(1),
-            row: Shelf::default(),
-            history: Shelf::default(),
+            row: ObjectList::default(),
+            history: ObjectList::default(),
             times: HashMap::new(),
         }
     }

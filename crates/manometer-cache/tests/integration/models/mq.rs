@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
@@ -14,8 +14,8 @@ pub struct Mq {
     history_max: u64,
     recalls_first: bool,
     now: u64,
-    queues: Vec<Shelf>,
-    history: Shelf,
+    queues: Vec<ObjectList>,
+    history: ObjectList,
     /// Of what is held and of what is remembered.
     frequencies: HashMap<u32, u64>,
     expires: HashMap<u32, u64>,
@@ -29,15 +29,15 @@ impl Mq {
             history_max: setting.share(2),
             recalls_first: setting.parameters[3] == 1.0,
             now: 0,
-            queues: vec![Shelf::default(); setting.parameters[0] as usize],
-            history: Shelf::default(),
+            queues: vec![ObjectList::default(); setting.parameters[0] as usize],
+            history: ObjectList::default(),
             frequencies: HashMap::new(),
             expires: HashMap::new(),
         }
     }
 
     fn used(&self) -> u64 {
-        self.queues.iter().map(Shelf::weight).sum()
+        self.queues.iter().map(ObjectList::weight).sum()
     }
 
     fn evict_above(&mut self, limit: u64) {

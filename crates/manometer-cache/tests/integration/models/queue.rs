@@ -2,7 +2,7 @@
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
@@ -10,12 +10,12 @@ pub struct Queue {
     capacity: u64,
     renews: bool,
     evicts_newest: bool,
-    row: Shelf,
+    row: ObjectList,
 }
 
 impl Queue {
     pub fn new(setting: ModelConfig<'_>, renews: bool, evicts_newest: bool) -> Self {
-        Self { capacity: setting.capacity, renews, evicts_newest, row: Shelf::default() }
+        Self { capacity: setting.capacity, renews, evicts_newest, row: ObjectList::default() }
     }
 
     fn evict_above(&mut self, limit: u64) {

@@ -5,20 +5,20 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig, SEED};
 
 pub struct Random {
     capacity: u64,
-    row: Shelf,
+    row: ObjectList,
     random: Xoshiro256PlusPlus,
 }
 
 impl Random {
     pub fn new(setting: ModelConfig<'_>) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-        Self { capacity: setting.capacity, row: Shelf::default(), random }
+        Self { capacity: setting.capacity, row: ObjectList::default(), random }
     }
 
     fn evict_above(&mut self, limit: u64) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
@@ -14,9 +14,9 @@ pub struct S3Fifo {
     small_max: u64,
     ghost_max: u64,
     threshold: u64,
-    small: Shelf,
-    main: Shelf,
-    ghost: Shelf,
+    small: ObjectList,
+    main: ObjectList,
+    ghost: ObjectList,
     hits: HashMap<u32, u64>,
     is_warm: bool,
 }

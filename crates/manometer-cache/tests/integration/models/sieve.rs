@@ -4,20 +4,20 @@ use std::collections::HashSet;
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
 pub struct Sieve {
     capacity: u64,
-    row: Shelf,
+    row: ObjectList,
     visited: HashSet<u32>,
     hand: usize,
 }
 
 impl Sieve {
     pub fn new(setting: ModelConfig<'_>) -> Self {
-        Self { capacity: setting.capacity, row: Shelf::default(), visited: HashSet::new(), hand: 0 }
+        Self { capacity: setting.capacity, row: ObjectList::default(), visited: HashSet::new(), hand: 0 }
     }
 
     fn evict_above(&mut self, limit: u64) {

@@ -2,24 +2,28 @@
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
 pub struct Slru {
     capacity: u64,
     fills: bool,
-    segments: Vec<Shelf>,
+    segments: Vec<ObjectList>,
 }
 
 impl Slru {
     pub fn new(setting: ModelConfig<'_>) -> Self {
         let fills = setting.parameters[1] == 1.0;
-        Self { capacity: setting.capacity, fills, segments: vec![Shelf::default(); setting.parameters[0] as usize] }
+        Self {
+            capacity: setting.capacity,
+            fills,
+            segments: vec![ObjectList::default(); setting.parameters[0] as usize],
+        }
     }
 
     fn evict_above(&mut self, limit: u64) {
-        while self.segments.iter().map(Shelf::weight).sum::<u64>() > limit {
+        while self.segments.iter().map(ObjectList::weight).sum::<u64>() > limit {
             self.segments.iter_mut().find(|segment| !segment.is_empty()).unwrap().take_oldest();
         }
     }

@@ -2,7 +2,7 @@
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
@@ -10,9 +10,9 @@ pub struct TwoQ {
     capacity: u64,
     k_in: u64,
     k_out: u64,
-    a1_in: Shelf,
-    a1_out: Shelf,
-    am: Shelf,
+    a1_in: ObjectList,
+    a1_out: ObjectList,
+    am: ObjectList,
 }
 
 impl TwoQ {

@@ -2,7 +2,7 @@
 
 use manometer_cache::Request;
 
-use super::list::Shelf;
+use super::list::ObjectList;
 use super::sketch::Sketch;
 use super::traces::Object;
 use super::{Model, ModelConfig};
@@ -11,9 +11,9 @@ pub struct WTinyLfu {
     window_max: u64,
     main_max: u64,
     protected_max: u64,
-    window: Shelf,
-    probation: Shelf,
-    protected: Shelf,
+    window: ObjectList,
+    probation: ObjectList,
+    protected: ObjectList,
     sketch: Sketch,
 }
 
@@ -37,7 +37,7 @@ impl WTinyLfu {
         self.probation.weight() + self.protected.weight()
     }
 
-    fn victims(&mut self) -> &mut Shelf {
+    fn victims(&mut self) -> &mut ObjectList {
         if self.probation.is_empty() { &mut self.protected } else { &mut self.probation }
     }
 

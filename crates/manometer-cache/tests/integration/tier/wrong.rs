@@ -1,4 +1,4 @@
-//! Arrangements that cannot be.
+//! Errors for invalid arrangements.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use manometer_cache::tier::{Arrangement, TierLoad, run};
 
 use super::{folder, shipped};
 
-/// What is said of an arrangement in which one text is replaced by another.
-fn said(name: &str, text: &str, by: &str) -> String {
+/// The error of loading an arrangement with `text` replaced by `by`.
+fn load_error(name: &str, text: &str, by: &str) -> String {
     let scratch = tempfile::tempdir().unwrap();
     for file in ["devices.toml", "workloads.toml"] {
         fs::copy(folder().join(file), scratch.path().join(file)).unwrap();
@@ -47,13 +47,13 @@ fn an_error_names_the_fix() {
         ("1h", "devices.toml", "nothing.toml", "cannot be read"),
     ];
     for (name, text, by, expected) in cases {
-        let error = said(name, text, by);
+        let error = load_error(name, text, by);
         assert!(error.contains(expected), "{text} -> {by}: {error}");
     }
-    let swept = said("1h", "\n[origin]", "\n[sweep]\ncache_to_origin = [0.1]\n\n[origin]");
+    let swept = load_error("1h", "\n[origin]", "\n[sweep]\ncache_to_origin = [0.1]\n\n[origin]");
     assert!(swept.contains("about a `[cache]`"), "{swept}");
     let sweep = |ratio: &str| {
-        said("dmcache-1s-1h", "\n[origin]", &format!("\n[sweep]\ncache_to_origin = [{ratio}]\n\n[origin]"))
+        load_error("dmcache-1s-1h", "\n[origin]", &format!("\n[sweep]\ncache_to_origin = [{ratio}]\n\n[origin]"))
     };
     assert!(sweep("1.5").contains("1.5 is not above 0"));
     assert!(sweep("0.0").contains("0 is not above 0"));

@@ -1,4 +1,4 @@
-//! Sampling, obeying, pacing.
+//! Tests of sampling, control lines and pacing.
 
 use manometer_measure::{LatencyHistogram, Rate};
 use serde_json::json;
@@ -15,12 +15,12 @@ fn depth(iodepth: u32) -> IoSettings {
     IoSettings { iodepth, ..IoSettings::default() }
 }
 
-fn settings_told(messages: &[Message]) -> Vec<(u64, serde_json::Value)> {
-    let told = |message: &Message| match message {
+fn setting_changes(messages: &[Message]) -> Vec<(u64, serde_json::Value)> {
+    let changes = |message: &Message| match message {
         Message::Setting { t_ns, settings } => Some((*t_ns, json!(settings))),
         _ => None,
     };
-    messages.iter().filter_map(told).collect()
+    messages.iter().filter_map(changes).collect()
 }
 
 fn refusals(messages: &[Message]) -> Vec<(&str, &str)> {
@@ -34,27 +34,27 @@ fn refusals(messages: &[Message]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn as_many_requests_as_told_are_kept_in_flight() {
+fn the_set_number_of_requests_is_kept_in_flight() {
     for iodepth in [1, 4, 32] {
-        let ran = drive(depth(iodepth), steady(100_000), &[(0, "go")], 3);
-        ran.result.as_ref().unwrap();
-        assert_eq!(ran.log.most_in_flight, iodepth as usize);
+        let run = drive(depth(iodepth), steady(100_000), &[(0, "go")], 3);
+        run.result.as_ref().unwrap();
+        assert_eq!(run.log.most_in_flight, iodepth as usize);
         let per_second = 10_000 * u64::from(iodepth);
-        assert!(ran.requests("read")[1].abs_diff(per_second) <= u64::from(iodepth), "{:?}", ran.requests("read"));
-        assert!(ran.requests("write").iter().all(|requests| *requests == 0));
-        let latency = LatencyHistogram::from_base64(&ran.samples()[1].operations["read"].latency).unwrap();
+        assert!(run.requests("read")[1].abs_diff(per_second) <= u64::from(iodepth), "{:?}", run.requests("read"));
+        assert!(run.requests("write").iter().all(|requests| *requests == 0));
+        let latency = LatencyHistogram::from_base64(&run.samples()[1].operations["read"].latency).unwrap();
         assert!(latency.quantile_ns(0.5).unwrap().abs_diff(100_000) < 100);
     }
 }
 
 #[test]
 fn samples_end_on_the_beat_and_the_last_is_cut_short() {
-    let ran = drive(depth(1), steady(300_000), &[(0, "go")], 3);
-    let ends: Vec<_> = ran.samples().iter().map(|sample| sample.t_ns).collect();
+    let run = drive(depth(1), steady(300_000), &[(0, "go")], 3);
+    let ends: Vec<_> = run.samples().iter().map(|sample| sample.t_ns).collect();
     assert_eq!(ends[..3], [42 * SECOND_NS, 43 * SECOND_NS, 44 * SECOND_NS]);
-    assert_eq!(ran.samples()[0].length_ns, 42 * SECOND_NS - START_NS);
-    let total: u64 = ran.samples().iter().map(|sample| sample.length_ns).sum();
-    assert_eq!(total, ends.last().unwrap() - START_NS, "nothing is missing and nothing told twice");
+    assert_eq!(run.samples()[0].length_ns, 42 * SECOND_NS - START_NS);
+    let total: u64 = run.samples().iter().map(|sample| sample.length_ns).sum();
+    assert_eq!(total, ends.last().unwrap() - START_NS, "nothing is missing or counted twice");
 }
 
 #[test]
@@ -63,38 +63,38 @@ fn samples_come_without_requests_and_from_a_device_that_stalls() {
     assert!(waiting.log.requests.is_empty());
     let stalled = drive(depth(4), steady(u64::MAX), &[(0, "go")], 3);
     assert_eq!(stalled.log.requests.len(), 4);
-    for ran in [waiting, stalled] {
-        ran.result.as_ref().unwrap();
-        assert_eq!(ran.requests("read")[..3], [0, 0, 0]);
-        assert!(ran.samples()[..3].iter().all(|sample| sample.t_ns % SECOND_NS == 0));
-        assert!(ran.samples().iter().all(|sample| sample.operations["read"].latency.is_empty()));
+    for run in [waiting, stalled] {
+        run.result.as_ref().unwrap();
+        assert_eq!(run.requests("read")[..3], [0, 0, 0]);
+        assert!(run.samples()[..3].iter().all(|sample| sample.t_ns % SECOND_NS == 0));
+        assert!(run.samples().iter().all(|sample| sample.operations["read"].latency.is_empty()));
     }
 }
 
 #[test]
-fn a_stop_is_heard_while_the_device_stalls() {
-    let ran = drive(depth(4), steady(u64::MAX), &[(0, "go"), (1, "set iodepth=8"), (2, "stop")], 9);
-    ran.result.unwrap();
-    assert!(settings_told(&ran.messages).is_empty(), "the change never came into force");
+fn a_stop_is_handled_while_the_device_stalls() {
+    let run = drive(depth(4), steady(u64::MAX), &[(0, "go"), (1, "set iodepth=8"), (2, "stop")], 9);
+    run.result.unwrap();
+    assert!(setting_changes(&run.messages).is_empty(), "the change never came into force");
 }
 
 #[test]
 fn requests_pause_and_go_on() {
-    let ran = drive(depth(2), steady(1_000_000), &[(0, "go"), (1, "wait"), (3, "go")], 5);
-    let requests = ran.requests("read");
+    let run = drive(depth(2), steady(1_000_000), &[(0, "go"), (1, "wait"), (3, "go")], 5);
+    let requests = run.requests("read");
     assert!(requests[1] <= 20 && requests[2] == 0 && requests[4] >= 1900, "{requests:?}");
 }
 
 #[test]
 fn a_change_comes_into_force_when_the_flight_has_landed() {
     let lines = [(0, "go"), (1, "set iodepth=8 block_size=8KiB write_ratio=1")];
-    let ran = drive(depth(2), steady(1_000_000), &lines, 4);
-    ran.result.as_ref().unwrap();
-    let told = settings_told(&ran.messages);
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].1, json!({ "iodepth": 8, "block_size": "8KiB", "write_ratio": 1.0 }));
-    assert_eq!(ran.log.opened.len(), 2);
-    let samples = ran.samples();
+    let run = drive(depth(2), steady(1_000_000), &lines, 4);
+    run.result.as_ref().unwrap();
+    let changes = setting_changes(&run.messages);
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].1, json!({ "iodepth": 8, "block_size": "8KiB", "write_ratio": 1.0 }));
+    assert_eq!(run.log.opened.len(), 2);
+    let samples = run.samples();
     assert_eq!(samples[3].operations["read"].requests, 0);
     let written = &samples[3].operations["write"];
     assert_eq!(written.bytes, written.requests * 8192);
@@ -103,10 +103,10 @@ fn a_change_comes_into_force_when_the_flight_has_landed() {
 
 #[test]
 fn ratios_change_without_a_landing() {
-    let ran = drive(depth(2), steady(1_000_000), &[(0, "go"), (1, "set write_ratio=1")], 3);
-    assert_eq!(settings_told(&ran.messages)[0].1, json!({ "write_ratio": 1.0 }));
-    assert_eq!(ran.log.opened.len(), 1);
-    assert!(ran.requests("write")[2] > 1900);
+    let run = drive(depth(2), steady(1_000_000), &[(0, "go"), (1, "set write_ratio=1")], 3);
+    assert_eq!(setting_changes(&run.messages)[0].1, json!({ "write_ratio": 1.0 }));
+    assert_eq!(run.log.opened.len(), 1);
+    assert!(run.requests("write")[2] > 1900);
 }
 
 #[test]
@@ -119,57 +119,57 @@ fn what_is_refused_leaves_everything_as_it_was() {
         (1, "set iodepth=13"),
         (1, "set script=5s:iodepht=1"),
     ];
-    let ran = drive(depth(2), steady(1_000_000), &lines, 4);
-    ran.result.as_ref().unwrap();
-    let refused = refusals(&ran.messages);
+    let run = drive(depth(2), steady(1_000_000), &lines, 4);
+    run.result.as_ref().unwrap();
+    let refused = refusals(&run.messages);
     let wanted = ["0 to 1", "start", "`iodepth`", "direct=false", "iodepth"];
     assert_eq!(refused.len(), wanted.len(), "{refused:?}");
     for ((line, reason), (typed, wanted)) in refused.iter().zip(lines[1..].iter().map(|(_, line)| line).zip(wanted)) {
         assert_eq!(line.split_whitespace().count(), typed.split_whitespace().count());
         assert!(reason.contains(wanted), "{line}: {reason}");
     }
-    assert!(settings_told(&ran.messages).is_empty());
-    assert_eq!(ran.log.opened.len(), 1);
-    assert_eq!(ran.log.most_in_flight, 2);
-    assert!(ran.requests("read")[3] >= 1990);
+    assert!(setting_changes(&run.messages).is_empty());
+    assert_eq!(run.log.opened.len(), 1);
+    assert_eq!(run.log.most_in_flight, 2);
+    assert!(run.requests("read")[3] >= 1990);
 }
 
 #[test]
 fn the_timetable_counts_from_the_first_go() {
     let script = Some("1500ms: iodepth = 4; 3s: write_ratio = 1; 3s: random_ratio = 0".to_owned());
     let settings = IoSettings { script, ..depth(1) };
-    let ran = drive(settings, steady(1_000_000), &[(2, "go"), (3, "wait"), (4, "go")], 8);
-    ran.result.as_ref().unwrap();
-    let told = settings_told(&ran.messages);
+    let run = drive(settings, steady(1_000_000), &[(2, "go"), (3, "wait"), (4, "go")], 8);
+    run.result.as_ref().unwrap();
+    let changes = setting_changes(&run.messages);
     let went_ns = 43 * SECOND_NS;
-    assert_eq!(told.len(), 2);
-    let late_ns = [told[0].0 - went_ns - 1_500_000_000, told[1].0 - went_ns - 3 * SECOND_NS];
+    assert_eq!(changes.len(), 2);
+    let late_ns = [changes[0].0 - went_ns - 1_500_000_000, changes[1].0 - went_ns - 3 * SECOND_NS];
     assert!(late_ns.iter().all(|late_ns| *late_ns <= 20_000_000), "{late_ns:?}");
-    assert_eq!(told[0].1, json!({ "iodepth": 4 }));
-    assert_eq!(told[1].1, json!({ "write_ratio": 1.0, "random_ratio": 0.0 }));
+    assert_eq!(changes[0].1, json!({ "iodepth": 4 }));
+    assert_eq!(changes[1].1, json!({ "write_ratio": 1.0, "random_ratio": 0.0 }));
 }
 
 #[test]
 fn a_new_timetable_replaces_the_old_one() {
     let settings = IoSettings { script: Some("3s: iodepth = 64".to_owned()), ..depth(1) };
-    let ran = drive(settings, steady(1_000_000), &[(0, "go"), (1, "set script=1s:iodepth=2;1500ms:iodepth=3")], 6);
-    let told = settings_told(&ran.messages);
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert_eq!(told[2].1, json!({ "iodepth": 3 }));
+    let run = drive(settings, steady(1_000_000), &[(0, "go"), (1, "set script=1s:iodepth=2;1500ms:iodepth=3")], 6);
+    let changes = setting_changes(&run.messages);
+    assert_eq!(changes.len(), 3, "{changes:?}");
+    assert_eq!(changes[2].1, json!({ "iodepth": 3 }));
 }
 
 #[test]
 fn a_rate_is_kept() {
     let rated = |rate| IoSettings { rate: Some(rate), ..depth(8) };
-    let ran = drive(rated(Rate::Requests(500.0)), steady(100_000), &[(0, "go")], 4);
+    let run = drive(rated(Rate::Requests(500.0)), steady(100_000), &[(0, "go")], 4);
     assert!(
-        ran.requests("read")[1..4].iter().all(|requests| requests.abs_diff(500) <= 1),
+        run.requests("read")[1..4].iter().all(|requests| requests.abs_diff(500) <= 1),
         "{:?}",
-        ran.requests("read")
+        run.requests("read")
     );
     let lines = [(0, "go"), (1, "set rate=null"), (2, "set rate=400KiB/s")];
-    let ran = drive(rated(Rate::Bytes(4 << 20)), steady(1_000_000), &lines, 4);
-    let requests = ran.requests("read");
+    let run = drive(rated(Rate::Bytes(4 << 20)), steady(1_000_000), &lines, 4);
+    let requests = run.requests("read");
     assert!(requests[1] > 7000 && requests[3].abs_diff(100) <= 1, "{requests:?}");
 }
 

@@ -1,4 +1,4 @@
-//! A device made of arithmetic, on a clock that only it and waiting move.
+//! A simulated device, on a clock that moves only with it and with waits.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,21 +19,21 @@ use manometer_workload::sample::Sample;
 use crate::support::workload_error;
 
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
-/// Not a multiple of the interval, as in life.
+/// Not a multiple of the interval.
 pub(super) const START_NS: u64 = 41 * SECOND_NS + 250_000_000;
 
-/// As long as any request of a test's trace.
+/// At least as long as any request of a test's trace.
 const SLOT_BYTES: usize = 1 << 16;
 
-/// How long a request takes, and what comes of it.
+/// The latency and the result of a request.
 pub(super) type Answer = Arc<dyn Fn(&Submission) -> (u64, i32) + Send + Sync>;
 
-/// Every request takes so long and succeeds.
+/// Every request succeeds with this latency.
 pub(super) fn steady(latency_ns: u64) -> Answer {
     Arc::new(move |request| (latency_ns, request.length as i32))
 }
 
-/// What the device saw.
+/// The requests that the device received.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) requests: Vec<Submission>,
@@ -82,15 +82,15 @@ impl IoBackend for Device {
     }
 }
 
-/// What came of a run.
-pub(super) struct Ran {
+/// The result of a run and everything it emitted.
+pub(super) struct RunResult {
     pub(super) result: Result<(), IoError>,
     pub(super) messages: Vec<Message>,
     pub(super) log: Log,
     pub(super) clock: Arc<ManualClock>,
 }
 
-impl Ran {
+impl RunResult {
     pub(super) fn samples(&self) -> Vec<&Sample> {
         self.messages
             .iter()
@@ -103,9 +103,9 @@ impl Ran {
     }
 }
 
-/// Runs `settings` on a device that answers so. `lines` are typed when that many samples have come; the
-/// run stops after the sample with the number `stop`.
-pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)], stop: usize) -> Ran {
+/// Runs `settings` on a device with the given `answer`. Each of `lines` is sent after that many samples; the run stops
+/// after sample number `stop`.
+pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)], stop: usize) -> RunResult {
     let clock = Arc::new(ManualClock::at(START_NS));
     let log = Arc::new(Mutex::new(Log::default()));
     let (controls, receiver) = channel();
@@ -143,7 +143,7 @@ pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)
     };
     let requests = IoRequests {
         trace: BlockTrace::new(&settings).unwrap(),
-        // A clock of arithmetic does not move while it is polled.
+        // The simulated clock does not move while it is polled.
         margin_ns: 0,
         settings,
         files,
@@ -161,7 +161,7 @@ pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)
         other => panic!("{other}"),
     });
     let log = std::mem::take(&mut *log.lock().unwrap());
-    Ran { result, messages, log, clock }
+    RunResult { result, messages, log, clock }
 }
 
 fn type_lines(lines: &mut VecDeque<(usize, Control)>, samples: usize, controls: &Sender<Control>) {

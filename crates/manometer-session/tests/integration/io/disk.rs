@@ -1,4 +1,4 @@
-//! Whole runs on the disk, ended by what was done and not by time.
+//! Tests of complete runs on the disk, which end by the number of requests, not by time.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -23,7 +23,7 @@ fn small(write_ratio: f64) -> IoSettings {
     IoSettings { file_size: ByteSize(BLOCKS * 4096), write_ratio, random_ratio: 0.0, ..IoSettings::default() }
 }
 
-/// Runs `job` until `enough` requests are done, doing `at_ready` before the first.
+/// Runs `job` until `enough` requests are done, after calling `at_ready`.
 fn run_until(job: &IoJob, enough: u64, at_ready: &mut (dyn FnMut() + Send)) -> (Result<(), IoError>, Vec<Message>) {
     let (controls, receiver) = channel();
     let (mut messages, mut done) = (Vec::new(), 0);
@@ -84,7 +84,7 @@ fn every_engine_writes_new_bytes_to_every_part_and_no_further() {
 }
 
 #[test]
-fn the_best_engine_is_chosen_and_told() {
+fn the_best_io_engine_is_chosen_and_reported() {
     let dir = on_disk();
     let (result, messages) = run_until(&job(dir.path(), small(0.5)), 10, &mut || {});
     result.unwrap();
@@ -107,7 +107,7 @@ fn a_file_cut_beneath_us_is_a_named_error() {
 }
 
 #[test]
-fn equal_files_are_reused_when_told() {
+fn equal_files_are_reused_on_request() {
     let dir = on_disk();
     let mut job = job(dir.path(), small(0.0));
     for (existing, made) in [(FileReuse::Reuse, 1), (FileReuse::Reuse, 0), (FileReuse::Remake, 1)] {

@@ -1,4 +1,4 @@
-//! The closed loop against a device made of arithmetic, and against the disk.
+//! Tests of `io` sessions on a simulated device and on the disk.
 
 mod closed_loop;
 mod device;
@@ -14,7 +14,7 @@ use manometer_workload::io::{self, IoError, IoJob};
 
 use crate::support::workload_error;
 
-/// Runs `job` with samples every five milliseconds.
+/// Runs `job` with samples every 5 ms.
 fn run_job(job: &IoJob, controls: &Controls, sink: &mut dyn Sink) -> Result<(), IoError> {
     let ended =
         with_session(5_000_000, controls, sink, &MonotonicClock, |session| io::run(job, session, &MonotonicClock));

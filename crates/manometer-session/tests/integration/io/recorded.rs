@@ -1,4 +1,4 @@
-//! Recorded traces of devices.
+//! Tests of recorded block traces.
 
 use manometer_measure::{ByteSize, LatencyHistogram, ReplayOutcome};
 use manometer_target::file::IoOperation;
@@ -8,10 +8,10 @@ use manometer_session::protocol::{Control, Message};
 use manometer_workload::io::{BlockReplaySettings, FileReuse, IoError, IoJob, IoSettings, validate};
 use manometer_workload::replay::{Model, Timing};
 
-use super::device::{Ran, SECOND_NS, drive, steady};
+use super::device::{RunResult, SECOND_NS, drive, steady};
 use super::run_job;
 
-/// A trace of `text`, in seconds with nanoseconds, sectors and directions as blkreplay writes them.
+/// The trace `text` in blkreplay's format, with times in seconds.
 fn trace(text: &str) -> (tempfile::TempDir, IoSettings) {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = dir.path().join("trace.load");
@@ -33,9 +33,9 @@ fn halves(requests: u32) -> String {
     (0..requests).map(line).collect()
 }
 
-fn replayed(ran: &Ran) -> &ReplayOutcome {
+fn replayed(run: &RunResult) -> &ReplayOutcome {
     let of = |message: &'_ Message| matches!(message, Message::Replayed { .. });
-    match ran.messages.iter().rfind(|message| of(message)) {
+    match run.messages.iter().rfind(|message| of(message)) {
         Some(Message::Replayed { replayed, .. }) => replayed,
         other => panic!("{other:?}"),
     }
@@ -44,18 +44,18 @@ fn replayed(ran: &Ran) -> &ReplayOutcome {
 #[test]
 fn requests_come_at_their_times_and_places_until_the_trace_ends() {
     let (_dir, settings) = trace(&halves(6));
-    let ran = drive(settings, steady(1_000_000), &[(1, "go")], 99);
-    ran.result.as_ref().unwrap();
-    assert_eq!(ran.requests("read").iter().sum::<u64>(), 4);
-    assert_eq!(ran.requests("write").iter().sum::<u64>(), 2);
-    let places: Vec<u64> = ran.log.requests.iter().map(|request| request.offset / 4096).collect();
+    let run = drive(settings, steady(1_000_000), &[(1, "go")], 99);
+    run.result.as_ref().unwrap();
+    assert_eq!(run.requests("read").iter().sum::<u64>(), 4);
+    assert_eq!(run.requests("write").iter().sum::<u64>(), 2);
+    let places: Vec<u64> = run.log.requests.iter().map(|request| request.offset / 4096).collect();
     assert_eq!(places, [0, 1, 2, 3, 4, 5]);
-    assert_eq!(ran.log.requests[2].operation, IoOperation::Write);
-    let replayed = replayed(&ran);
+    assert_eq!(run.log.requests[2].operation, IoOperation::Write);
+    let replayed = replayed(&run);
     assert_eq!((replayed.requests, replayed.sent, replayed.interrupted, replayed.dropped()), (6, 6, false, 0));
     let kept = replayed.dispatch.as_ref().unwrap();
     assert_eq!((kept.late, kept.due.last_ns, kept.sent.last_ns), (0, 2_500_000_000, 2_500_000_000));
-    let response = &ran.samples()[1].operations["read"].response;
+    let response = &run.samples()[1].operations["read"].response;
     assert!(LatencyHistogram::from_base64(response).unwrap().quantile_ns(0.5).unwrap().abs_diff(1_000_000) < 2_000);
 }
 
@@ -65,24 +65,24 @@ fn a_pause_stands_still_and_a_factor_hurries() {
     let scaled = BlockReplaySettings { time: Some(Timing::Scaled), factor: Some(1.0), ..settings.replay.clone() };
     let settings = IoSettings { replay: scaled, ..settings };
     let lines = [(0, "go"), (1, "wait"), (3, "go"), (4, "set factor=4")];
-    let ran = drive(settings, steady(1_000_000), &lines, 99);
-    ran.result.as_ref().unwrap();
-    // Control lines are heard within ten milliseconds of their second.
+    let run = drive(settings, steady(1_000_000), &lines, 99);
+    run.result.as_ref().unwrap();
+    // Control lines are handled within 10 ms of their second.
     let sums: Vec<u64> =
-        (0..ran.samples().len()).map(|at| ran.requests("read")[at] + ran.requests("write")[at]).collect();
+        (0..run.samples().len()).map(|at| run.requests("read")[at] + run.requests("write")[at]).collect();
     assert_eq!(sums[1..3], [0, 0], "it was paused: {sums:?}");
     assert_eq!(sums.iter().sum::<u64>(), 9);
-    let kept = replayed(&ran).dispatch.as_ref().unwrap();
+    let kept = replayed(&run).dispatch.as_ref().unwrap();
     assert!(kept.due.last_ns < 4 * SECOND_NS && kept.late == 0, "{}", kept.due.last_ns);
 }
 
 #[test]
 fn a_device_that_falls_behind_makes_requests_late_and_loses_none() {
     let (_dir, settings) = trace(&"0.500000001 ; 0 ; 8 ; R ; 0.0 ; 0.0\n".repeat(10));
-    let ran = drive(settings, steady(100_000_000), &[(0, "go")], 99);
-    ran.result.as_ref().unwrap();
-    let replayed = replayed(&ran);
-    assert_eq!((ran.log.most_in_flight, replayed.sent), (4, 10));
+    let run = drive(settings, steady(100_000_000), &[(0, "go")], 99);
+    run.result.as_ref().unwrap();
+    let replayed = replayed(&run);
+    assert_eq!((run.log.most_in_flight, replayed.sent), (4, 10));
     assert_eq!(replayed.dispatch.as_ref().unwrap().late, 6, "those that found no room");
 }
 
@@ -92,19 +92,19 @@ fn at_full_speed_the_flight_is_kept_full() {
     for (model, iodepth) in [(Model::ClosedUnordered, 4), (Model::ClosedConservative, 1)] {
         let recorded = BlockReplaySettings { model: Some(model), time: Some(Timing::Full), ..settings.replay.clone() };
         let settings = IoSettings { iodepth, replay: recorded, ..settings.clone() };
-        let ran = drive(settings, steady(1_000_000), &[(0, "go")], 99);
-        ran.result.as_ref().unwrap();
-        assert_eq!((ran.log.most_in_flight, replayed(&ran).sent), (iodepth as usize, 100));
-        assert!(replayed(&ran).dispatch.is_none());
+        let run = drive(settings, steady(1_000_000), &[(0, "go")], 99);
+        run.result.as_ref().unwrap();
+        assert_eq!((run.log.most_in_flight, replayed(&run).sent), (iodepth as usize, 100));
+        assert!(replayed(&run).dispatch.is_none());
     }
 }
 
 #[test]
 fn a_stop_cuts_the_trace() {
     let (_dir, settings) = trace(&halves(100));
-    let ran = drive(settings, steady(1_000_000), &[(0, "go")], 3);
-    ran.result.as_ref().unwrap();
-    assert!(replayed(&ran).interrupted && replayed(&ran).sent < 10);
+    let run = drive(settings, steady(1_000_000), &[(0, "go")], 3);
+    run.result.as_ref().unwrap();
+    assert!(replayed(&run).interrupted && replayed(&run).sent < 10);
 }
 
 #[test]

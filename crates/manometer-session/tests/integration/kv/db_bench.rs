@@ -1,4 +1,4 @@
-//! Every benchmark of db_bench.
+//! Tests of every benchmark of db_bench.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use manometer_workload::kv::db_bench::BENCHMARKS;
 
 use super::*;
 
-/// Requests and records not found of each operation.
+/// Requests and missing records of each operation.
 fn counts(received: &[Message]) -> BTreeMap<String, (u64, u64)> {
     let mut counts = BTreeMap::new();
     for (name, done) in samples(received).iter().flat_map(|sample| &sample.operations) {
@@ -25,7 +25,7 @@ fn with(settings: KvSettings, pairs: &[(&str, &str)]) -> KvSettings {
     KvSettings { properties, ..settings }
 }
 
-/// Parameters with which a workload does all that it can.
+/// Parameters that make a workload use all of its operations.
 fn lively(workload: &str) -> &'static [(&'static str, &'static str)] {
     match workload {
         "multireadrandom" => &[("batch_size", "8"), ("multiread_stride", "3")],
@@ -74,7 +74,7 @@ fn a_number_of_requests_ends_a_fill_and_leaves_the_background_aside() {
 }
 
 #[test]
-fn a_walk_goes_on_after_a_pause_and_stops_when_told() {
+fn a_walk_continues_after_a_pause_and_stops_on_request() {
     let dir = disk();
     let settings = KvSettings { records: Some(1000), ..null("readseq") };
     let (mut seen, mut walked) = (0, false);
@@ -82,7 +82,7 @@ fn a_walk_goes_on_after_a_pause_and_stops_when_told() {
         Message::Ready { .. } => controls.send(Control::Go).unwrap(),
         Message::Sample(sample) => {
             seen += 1;
-            // The third sample and all after it hold nothing of before the pause.
+            // The third sample and later ones contain nothing from before the pause.
             walked |= seen > 2 && sample.operations["next"].requests > 0;
             let next: &[Control] = match seen {
                 1 => &[Control::Wait, Control::Go],
@@ -118,7 +118,7 @@ mod on_rocksdb {
             for (operation, (requests, missing)) in &counts {
                 assert!(*requests > 0, "{}: no {operation}", benchmark.name);
                 let all_missing = benchmark.name == "readmissing";
-                // A read may have counted as missing and not yet as a request.
+                // A read may be counted as missing and not yet as a request.
                 assert!(
                     missing.abs_diff(if all_missing { *requests } else { 0 }) <= 2,
                     "{} {operation}",
@@ -128,7 +128,7 @@ mod on_rocksdb {
         }
     }
 
-    /// Runs `workload` for `requests` requests on its own database, or on the one that is there.
+    /// Runs `workload` for `requests` requests on a new or an existing database.
     fn run_for(dir: &tempfile::TempDir, settings: &KvSettings, requests: u64) -> (Vec<Message>, WorkloadData) {
         let settings = KvSettings { operations: Some(requests), ..settings.clone() };
         let (result, received) = drive(&job(dir, &settings), go_for(usize::MAX));
@@ -208,7 +208,7 @@ mod on_rocksdb {
         assert_eq!(counts(&received)["read"], (500, 500));
     }
 
-    /// db_bench itself finds every key that our fill wrote: the form of keys is its own.
+    /// db_bench finds every key of a fill: the key format is its own.
     #[test]
     fn db_bench_finds_our_keys() {
         let program = std::env::var("ROCKSDB_LIB_DIR").map(|dir| std::path::Path::new(&dir).join("db_bench"));

@@ -1,4 +1,4 @@
-//! YCSB and db_bench on real engines.
+//! Tests of YCSB and db_bench on real engines.
 
 mod db_bench;
 
@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::support::workload_error;
 
-/// A folder on a disk.
+/// A directory on a disk.
 fn disk() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
 }
@@ -38,7 +38,7 @@ fn job(dir: &tempfile::TempDir, settings: &KvSettings) -> Job {
     }
 }
 
-/// The same place and folder for another workload.
+/// The same place for another workload.
 fn on(job: &Job, settings: &KvSettings) -> Job {
     Job { workload: WorkloadSettings::Kv(settings.clone()), ..job.clone() }
 }
@@ -67,7 +67,7 @@ fn drive(
     (result.map_err(error), received)
 }
 
-/// Goes when ready and stops after `count` samples in which something happened.
+/// Sends `go` when ready, and stops after `count` samples with requests.
 fn go_for(count: usize) -> impl FnMut(&Message, &Sender<Control>) + Send {
     let mut samples = 0;
     move |message, controls| match message {
@@ -82,7 +82,7 @@ fn go_for(count: usize) -> impl FnMut(&Message, &Sender<Control>) + Send {
     }
 }
 
-/// The same until each operation was seen.
+/// As [`go_for`], until each operation was seen.
 fn go_until_all_are_seen() -> impl FnMut(&Message, &Sender<Control>) + Send {
     let (mut seen, mut is_stopped) = (BTreeSet::new(), false);
     move |message, controls| match message {
@@ -129,7 +129,7 @@ fn samples_follow_one_another_and_count_every_request() {
     let operations = || samples.iter().flat_map(|sample| sample.operations.values());
     let requests: u64 = operations().map(|operation| operation.requests).sum();
     let bytes: u64 = operations().map(|operation| operation.bytes).sum();
-    // Each thread may have counted a request whose bytes it had not yet.
+    // Each thread may have counted a request but not yet its bytes.
     assert!(bytes > (requests - 2) * 1000, "{bytes} bytes of {requests} requests");
     assert_eq!(dir.path().read_dir().unwrap().count(), 0, "the null engine leaves nothing behind");
 }
@@ -220,7 +220,7 @@ fn an_open_loop_sends_no_more_than_arrives_and_tells_both_times() {
         counted = [counted[0] + service.len(), counted[1] + response.len()];
         assert!(service.is_empty() || response.max_ns() >= service.quantile_ns(0.0));
     }
-    // A request that the last sample did not wait for may have counted as one of both.
+    // A request in flight at the last sample may be counted as one of both.
     assert!(counted[0].abs_diff(counted[1]) <= 2, "{counted:?}");
 }
 
@@ -286,7 +286,7 @@ mod on_rocksdb {
     }
 
     #[test]
-    fn a_database_is_reused_when_told_and_refused_when_it_is_anothers() {
+    fn a_database_is_reused_on_request_and_refused_when_foreign() {
         let dir = disk();
         let settings = small("ycsb-c", LoadMethod::Bulk);
         let mut job = job(&dir, &settings);
@@ -419,7 +419,7 @@ fn on_server(engine: &str, options: serde_json::Value) -> KvSettings {
 }
 
 #[test]
-fn a_server_that_is_not_ours_is_emptied_only_when_told() {
+fn a_foreign_server_is_emptied_only_on_request() {
     for name in ["redis", "memcached"] {
         let info = manometer_target::engine::find(name).unwrap();
         if (info.version)() == "not installed" {
@@ -489,7 +489,7 @@ fn samples_keep_coming_while_a_server_hangs_with_a_gap_for_its_state() {
     }
     let dir = disk();
     let settings = on_server("redis", json!({}));
-    let (mut server, mut hung, mut told, mut goes_on) = (None, 0, false, false);
+    let (mut server, mut hung, mut is_stopped, mut goes_on) = (None, 0, false, false);
     let (result, _) = drive(&job(&dir, &settings), |message, controls| match message {
         Message::Ready { facts } => {
             server = Pid::from_raw(i32::try_from(facts["pid"].as_u64().unwrap()).unwrap());
@@ -497,10 +497,10 @@ fn samples_keep_coming_while_a_server_hangs_with_a_gap_for_its_state() {
         }
         Message::Sample(sample) => {
             let answers = sample.state.contains_key("used_memory");
-            if answers && !told {
-                told = true;
+            if answers && !is_stopped {
+                is_stopped = true;
                 kill_process(server.unwrap(), Signal::STOP).unwrap();
-            } else if told && !answers {
+            } else if is_stopped && !answers {
                 hung += 1;
                 if hung == 3 {
                     kill_process(server.unwrap(), Signal::CONT).unwrap();

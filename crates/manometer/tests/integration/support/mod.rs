@@ -1,4 +1,4 @@
-//! A small language for tests of the command line: a folder on a real disk, the real binary, and what it said.
+//! Helpers for tests of the command line: a directory on a real disk, the real binary, and its output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ impl Scene {
     }
 
     /// Runs `manometer WORDS` to its end.
-    pub fn run(&self, words: &str) -> Said {
-        Said(self.command(words).stdin(Stdio::null()).output().unwrap())
+    pub fn run(&self, words: &str) -> CommandOutput {
+        CommandOutput(self.command(words).stdin(Stdio::null()).output().unwrap())
     }
 
     /// Starts `manometer WORDS` and goes on.
@@ -86,10 +86,10 @@ impl Scene {
     }
 }
 
-/// What a program said, and its exit status.
-pub struct Said(Output);
+/// Output and exit status of a finished command.
+pub struct CommandOutput(Output);
 
-impl Said {
+impl CommandOutput {
     #[track_caller]
     pub fn status(self, expected: i32) -> Self {
         assert_eq!(self.0.status.code(), Some(expected), "{}{}", self.out(), self.err());
@@ -157,8 +157,8 @@ impl Running {
         wait_for("the workers to end", || workers.iter().all(|pid| !is_alive(*pid)).then_some(()));
     }
 
-    pub fn end(mut self) -> Said {
-        Said(self.child.take().unwrap().wait_with_output().unwrap())
+    pub fn end(mut self) -> CommandOutput {
+        CommandOutput(self.child.take().unwrap().wait_with_output().unwrap())
     }
 }
 

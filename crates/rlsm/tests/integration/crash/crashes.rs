@@ -9,12 +9,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rlsm::storage::simulated::SimulatedStorage;
 use rlsm::{Batch, Database, Maintenance, Sync};
 
-use super::life::{CrashTime, Machine};
+use super::machine::{CrashTime, Machine};
 use super::small;
 use crate::support::{from_environment, points};
 
 /// The number of crashes of one machine before the next one starts empty.
-const LIVES: u64 = 12;
+const CRASHES_PER_MACHINE: u64 = 12;
 
 /// The number of crashes that the first two tests inject together.
 fn crashes() -> u64 {
@@ -32,19 +32,19 @@ struct Tries {
 fn crash(maintenance: Maintenance, first_seed: u64, count: u64) -> BTreeMap<String, Tries> {
     let mut points: BTreeMap<String, Tries> =
         points::in_source().into_iter().map(|name| (name, Tries::default())).collect();
-    for seed in (first_seed..).take(count.div_ceil(LIVES) as usize) {
+    for seed in (first_seed..).take(count.div_ceil(CRASHES_PER_MACHINE) as usize) {
         let mut machine = Machine::new(seed, maintenance);
-        for life in 0..LIVES {
+        for number in 0..CRASHES_PER_MACHINE {
             let (name, tries) = points.iter_mut().min_by_key(|(_, tries)| (tries.came, tries.tried)).unwrap();
-            let when = if life % 2 == 0 {
+            let when = if number % 2 == 0 {
                 let most = 4 << machine.chance.random_range(0..10);
                 CrashTime::Operation(machine.chance.random_range(1..=most))
             } else {
                 let most = if tries.came == 0 { 1 } else { 4 };
                 CrashTime::Point(name, machine.chance.random_range(1..=most))
             };
-            let came = machine.live(when).unwrap_or_else(|problem| {
-                panic!("RLSM_CRASH_SEED={seed}, life {life}, crash at {when:?}, {maintenance:?}: {problem}")
+            let came = machine.run_until_crash(when).unwrap_or_else(|problem| {
+                panic!("RLSM_CRASH_SEED={seed}, crash {number} at {when:?}, {maintenance:?}: {problem}")
             });
             if let CrashTime::Point(..) = when {
                 tries.tried += 1;

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use rlsm::storage::simulated::Fault;
 use rlsm::{Database, Error, Maintenance, Options, Sync};
 
-use super::life::{Machine, Problem};
+use super::machine::{Machine, Problem};
 use super::small;
 use crate::support::all;
 

@@ -8,7 +8,7 @@ mod crashes;
 mod faults;
 mod flips;
 mod kills;
-mod life;
+mod machine;
 
 use rlsm::{Compression, Flush, Maintenance, Options, Sync};
 use std::time::Duration;

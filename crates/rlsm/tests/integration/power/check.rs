@@ -8,9 +8,9 @@ use rlsm::{Database, Maintenance, Sync};
 use super::cut::{Cut, Replay};
 use super::device;
 use super::guest::{self, DATABASE};
-use super::lives::{self, Lives};
 use super::machine::{Machine, TASK};
-use super::record::LIVES;
+use super::power_cycles::{self, PowerCycles};
+use super::record::CYCLES;
 use super::recording::Recording;
 use super::settings::options;
 use crate::support::work::Step;
@@ -62,10 +62,10 @@ pub fn all(
     image: &[u8],
     recording: &Recording,
     cuts: &[Cut],
-    lives: &Lives,
+    cycles: &PowerCycles,
 ) -> Vec<Result<Found, Problem>> {
     assert!(cuts.len() <= DEVICES_MAX);
-    let mut replay = Replay::new(recording, image.to_vec(), lives.last());
+    let mut replay = Replay::new(recording, image.to_vec(), cycles.last());
     let names: Vec<_> = (0..cuts.len()).map(|index| format!("cut-{index}")).collect();
     let make = |(cut, name): (&Cut, &String)| {
         let (image, acknowledged) = replay.cut(cut);
@@ -73,7 +73,7 @@ pub fn all(
         acknowledged
     };
     let acknowledged: Vec<u64> = cuts.iter().zip(&names).map(make).collect();
-    let report = machine.run(&[(TASK, "check"), (LIVES, &lives.to_word())], &names);
+    let report = machine.run(&[(TASK, "check"), (CYCLES, &cycles.to_word())], &names);
     assert_eq!(report.lines().count(), cuts.len(), "the guest reported:\n{report}");
     let judge = |((line, name), acknowledged): ((&str, &String), u64)| {
         let found = judge(line, acknowledged)?;
@@ -99,12 +99,12 @@ fn judge(line: &str, acknowledged: u64) -> Result<Found, Problem> {
 
 /// The guest's part: returns a line per device.
 pub fn run_in_guest(mount: &Path) -> String {
-    let lives = Lives::from_word(&guest::variable(LIVES));
+    let cycles = PowerCycles::from_word(&guest::variable(CYCLES));
     let look_at = |device: PathBuf| {
         println!("{}", device.display());
         let found = guest::mount_ext4(&device, mount, "").map_err(|error| format!("it cannot be mounted: {error}"));
         let found = found.and_then(|()| {
-            let found = check_database(&mount.join(DATABASE), &lives);
+            let found = check_database(&mount.join(DATABASE), &cycles);
             guest::unmount_ext4(mount).unwrap();
             found
         });
@@ -117,13 +117,13 @@ pub fn run_in_guest(mount: &Path) -> String {
 }
 
 /// Opens the database, checks its content, writes to it, and checks it again. Returns what was found at first.
-fn check_database(directory: &Path, lives: &Lives) -> Result<Found, String> {
+fn check_database(directory: &Path, cycles: &PowerCycles) -> Result<Found, String> {
     let database = open(directory)?;
     let (torn_bytes, unfinished) = (database.recovery().torn_bytes, database.recovery().removed.len() as u64);
     let found = read(&database)?;
-    let last = lives::last(&database).map_err(|error| error.to_string())?;
-    compare(&found, &lives.model(last), last)?;
-    let after = write_more(&database, lives, last).map_err(|error| format!("it takes no more batches: {error}"))?;
+    let last = power_cycles::last(&database).map_err(|error| error.to_string())?;
+    compare(&found, &cycles.model(last), last)?;
+    let after = write_more(&database, cycles, last).map_err(|error| format!("it takes no more batches: {error}"))?;
     drop(database);
     let database = open(directory)?;
     compare(&read(&database)?, &after, last + BATCHES_AFTER)?;
@@ -150,15 +150,15 @@ fn compare(found: &Model, expected: &Model, last: u64) -> Result<(), String> {
 }
 
 /// Writes batches, and returns the expected content.
-fn write_more(database: &Database, lives: &Lives, last: u64) -> rlsm::Result<Model> {
-    let mut lives = lives.left(last);
-    lives.begin(last);
-    let mut steps = lives.steps();
+fn write_more(database: &Database, cycles: &PowerCycles, last: u64) -> rlsm::Result<Model> {
+    let mut cycles = cycles.left(last);
+    cycles.begin(last);
+    let mut steps = cycles.steps();
     while steps.number < last + BATCHES_AFTER {
         if let Step::Write(writes) = steps.next() {
             database.write(batch(&writes))?;
         }
     }
     database.compact()?;
-    Ok(lives.model(steps.number))
+    Ok(cycles.model(steps.number))
 }

@@ -10,9 +10,9 @@ mod cut;
 mod cut_planner;
 mod device;
 mod guest;
-mod lives;
 mod machine;
 mod marked_storage;
+mod power_cycles;
 mod record;
 mod recording;
 mod settings;
@@ -20,12 +20,12 @@ mod settings;
 use check::{DEVICES_MAX, Found, Problem};
 use cut::Replay;
 use cut_planner::CutPlanner;
-use lives::Lives;
 use machine::Machine;
 use manometer_testing::scratch_directory;
+use power_cycles::PowerCycles;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use settings::{EARLY, LIVES, Settings, WITHOUT_RUNS};
+use settings::{CYCLES, EARLY, Settings, WITHOUT_RUNS};
 
 use crate::support::{from_environment, points};
 
@@ -33,13 +33,13 @@ use crate::support::{from_environment, points};
 fn nothing_acknowledged_is_lost_in_a_power_cut() {
     let Some(machine) = Machine::new() else { return };
     let first_seed = from_environment("RLSM_POWER_SEED").unwrap_or(16);
-    let devices = from_environment("RLSM_POWER_CUTS").unwrap_or(96).div_ceil((DEVICES_MAX * LIVES.len()) as u64);
+    let devices = from_environment("RLSM_POWER_CUTS").unwrap_or(96).div_ceil((DEVICES_MAX * CYCLES.len()) as u64);
     let mut planner = CutPlanner::default();
     let mut all = Vec::new();
     for seed in (first_seed..).take(devices as usize) {
         all.extend(use_a_device(&machine, seed, &mut planner));
     }
-    // So short a life rarely reaches this one; the `crash` tests do.
+    // So short a power cycle rarely reaches this one; the `crash` tests do.
     let wanted =
         points::in_source().into_iter().filter(|point| point != "rebalance: before a postponed range is rewritten");
     let never: Vec<_> = wanted.filter(|point| planner.cuts_at(point) == 0).collect();
@@ -49,17 +49,17 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
     println!("{} power cuts: {torn} left a torn log, {unfinished} left unfinished files", all.len());
 }
 
-/// The lives of a new device. Returns what was found after each cut.
+/// The power cycles of a new device. Returns what was found after each cut.
 fn use_a_device(machine: &Machine, seed: u64, planner: &mut CutPlanner) -> Vec<Found> {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut image = device::with_file_system(machine);
-    let mut lives = Lives::default();
+    let mut cycles = PowerCycles::default();
     let mut all = Vec::new();
-    for (life, settings) in (0..).zip(LIVES) {
-        lives.begin(seed * 100 + life);
-        let recording = record::record(machine, &image, &lives, settings);
+    for (cycle, settings) in (0..).zip(CYCLES) {
+        cycles.begin(seed * 100 + cycle);
+        let recording = record::record(machine, &image, &cycles, settings);
         let cuts = planner.choose(&recording, DEVICES_MAX, &mut chance);
-        let checked = check::all(machine, &image, &recording, &cuts, &lives);
+        let checked = check::all(machine, &image, &recording, &cuts, &cycles);
         for (cut, verdict) in cuts.iter().zip(checked) {
             let keep = |problem| {
                 let kept = scratch_directory().join("power-cut.img");
@@ -72,7 +72,7 @@ fn use_a_device(machine: &Machine, seed: u64, planner: &mut CutPlanner) -> Vec<F
             all.push(verdict.unwrap_or_else(keep));
         }
         let next = chance.random_range(0..cuts.len());
-        lives = lives.left(all[all.len() - cuts.len() + next].last);
+        cycles = cycles.left(all[all.len() - cuts.len() + next].last);
         image = Replay::new(&recording, image, 0).cut(&cuts[next]).0;
     }
     all
@@ -80,7 +80,7 @@ fn use_a_device(machine: &Machine, seed: u64, planner: &mut CutPlanner) -> Vec<F
 
 #[test]
 fn batches_acknowledged_too_early_are_detected() {
-    let Some(checked) = one_life(EARLY) else { return };
+    let Some(checked) = one_cycle(EARLY) else { return };
     let is_lost = |verdict: &Result<Found, Problem>| matches!(verdict, Err(Problem::Lost { .. }));
     assert!(checked.iter().any(is_lost), "{checked:#?}");
     assert!(checked.iter().all(|verdict| verdict.is_ok() || is_lost(verdict)), "{checked:#?}");
@@ -88,17 +88,17 @@ fn batches_acknowledged_too_early_are_detected() {
 
 #[test]
 fn runs_that_were_not_synced_are_detected() {
-    let Some(checked) = one_life(WITHOUT_RUNS) else { return };
+    let Some(checked) = one_cycle(WITHOUT_RUNS) else { return };
     assert!(checked.iter().any(|verdict| matches!(verdict, Err(Problem::Wrong(_)))), "{checked:#?}");
 }
 
-/// What cuts in one life of a new device leave.
-fn one_life(settings: Settings) -> Option<Vec<Result<Found, Problem>>> {
+/// What power cuts in the first power cycle of a new device leave.
+fn one_cycle(settings: Settings) -> Option<Vec<Result<Found, Problem>>> {
     let machine = Machine::new()?;
     let image = device::with_file_system(&machine);
-    let mut lives = Lives::default();
-    lives.begin(1);
-    let recording = record::record(&machine, &image, &lives, settings);
+    let mut cycles = PowerCycles::default();
+    cycles.begin(1);
+    let recording = record::record(&machine, &image, &cycles, settings);
     let cuts = CutPlanner::default().choose(&recording, DEVICES_MAX, &mut Xoshiro256PlusPlus::seed_from_u64(1));
-    Some(check::all(&machine, &image, &recording, &cuts, &lives))
+    Some(check::all(&machine, &image, &recording, &cuts, &cycles))
 }

@@ -1,4 +1,4 @@
-//! Recording the writes of a life: the host's part and the guest's.
+//! Recording the writes of a power cycle: the host's part and the guest's.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,16 +10,16 @@ use rlsm::storage::DiskStorage;
 
 use super::device;
 use super::guest::{self, DATABASE};
-use super::lives::{self, Lives};
 use super::machine::{Machine, PATH, TASK};
 use super::marked_storage::{MarkedStorage, MarkerWriter};
+use super::power_cycles::{self, PowerCycles};
 use super::recording::Recording;
 use super::settings::Settings;
 use crate::support::batch;
 use crate::support::work::Step;
 
 /// Environment variables of the guest.
-pub const LIVES: &str = "RLSM_POWER_LIVES";
+pub const CYCLES: &str = "RLSM_POWER_CYCLES";
 const SETTINGS: &str = "RLSM_POWER_SETTINGS";
 
 /// The number of batches until the power cut.
@@ -34,13 +34,13 @@ const RECORDING_BYTES: u64 = 1 << 30;
 /// After this many scans ranges are sorted.
 const SCANS: u32 = 64;
 
-/// Runs one life on a device with the content of `image`.
-pub fn record(machine: &Machine, image: &[u8], lives: &Lives, settings: Settings) -> Recording {
+/// Runs one power cycle on a device with the content of `image`.
+pub fn record(machine: &Machine, image: &[u8], cycles: &PowerCycles, settings: Settings) -> Recording {
     let names = ["device", "log"];
     let [device, log] = names.map(|name| machine.directory().join(name));
     device::write(image, &device).unwrap();
     File::create(&log).unwrap().set_len(RECORDING_BYTES).unwrap();
-    let task = [(TASK, "record"), (LIVES, &lives.to_word()), (SETTINGS, &settings.to_word())];
+    let task = [(TASK, "record"), (CYCLES, &cycles.to_word()), (SETTINGS, &settings.to_word())];
     machine.run(&task, &names.map(str::to_owned));
     Recording::read(&log)
 }
@@ -52,14 +52,14 @@ pub fn live(mount: &Path) -> String {
     dmsetup(&["create", "--noudevsync", "power", "--table", &format!("0 {sectors} log-writes /dev/ubda /dev/ubdb")]);
     let settings = Settings::from_word(&guest::variable(SETTINGS));
     guest::mount_ext4(Path::new(RECORDED), mount, settings.mount).unwrap();
-    let lives = Lives::from_word(&guest::variable(LIVES));
+    let cycles = PowerCycles::from_word(&guest::variable(CYCLES));
     let markers = MarkerWriter::on(Path::new(RECORDED)).unwrap();
     let disk = DiskStorage::create(mount.join(DATABASE)).unwrap();
     let storage = MarkedStorage { disk, markers: markers.clone(), syncs_runs: settings.syncs_runs };
     let database = settings.options().open_on(Arc::new(storage)).unwrap();
     // What an opened database returns is durable too.
-    markers.acknowledged(lives::last(&database).unwrap());
-    write(&database, &lives, settings.acknowledges_each, &markers);
+    markers.acknowledged(power_cycles::last(&database).unwrap());
+    write(&database, &cycles, settings.acknowledges_each, &markers);
     // From here on the device fails, in the middle of what background threads do, and the recording ends. The file
     // system is not prepared for that.
     dmsetup(&["wipe_table", "--noudevsync", "--nolockfs", "power"]);
@@ -68,8 +68,8 @@ pub fn live(mount: &Path) -> String {
     String::new()
 }
 
-fn write(database: &Database, lives: &Lives, acknowledges_each: bool, markers: &MarkerWriter) {
-    let mut steps = lives.steps();
+fn write(database: &Database, cycles: &PowerCycles, acknowledges_each: bool, markers: &MarkerWriter) {
+    let mut steps = cycles.steps();
     let end = steps.number + BATCHES;
     while steps.number < end {
         let step = steps.next();

@@ -1,4 +1,4 @@
-//! The settings of a life.
+//! The settings of a power cycle.
 
 use rlsm::{Compression, Flush, Maintenance, Options, Sync};
 
@@ -31,8 +31,8 @@ const ORDERED: Settings = Settings {
 const WRITEBACK: Settings = Settings { mount: "data=writeback", ..ORDERED };
 const AT_ONCE: Settings = Settings { mount: "data=writeback,nodelalloc", ..ORDERED };
 
-/// The lives of a device. Each begins with what a power cut of the one before has left.
-pub const LIVES: [Settings; 6] = [
+/// The power cycles of a device. Each begins with what a power cut of the one before has left.
+pub const CYCLES: [Settings; 6] = [
     ORDERED,
     Settings { flush: Flush::Copy, is_under_pressure: true, ..WRITEBACK },
     Settings { sync: Sync::Never, acknowledges_each: false, ..AT_ONCE },
@@ -59,7 +59,7 @@ impl Settings {
     }
 
     fn all() -> impl Iterator<Item = Self> {
-        LIVES.into_iter().chain([EARLY, WITHOUT_RUNS])
+        CYCLES.into_iter().chain([EARLY, WITHOUT_RUNS])
     }
 
     pub fn options(self) -> Options {

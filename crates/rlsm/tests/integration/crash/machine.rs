@@ -65,7 +65,7 @@ impl Machine {
 
     /// Runs until the crash or for a number of steps, and crashes then too. Restarts, checks the content, and returns
     /// whether the crash came as requested.
-    pub fn live(&mut self, when: CrashTime<'_>) -> Result<bool, String> {
+    pub fn run_until_crash(&mut self, when: CrashTime<'_>) -> Result<bool, String> {
         match when {
             CrashTime::Operation(number) => self.storage.crash_at_operation(number),
             CrashTime::Point(name, nth) => self.storage.crash_at_point(name, nth),

@@ -12,22 +12,22 @@ use crate::support::{Model, Write};
 const LAST: &[u8] = b"last";
 
 #[derive(Debug, Clone, Copy)]
-struct Life {
+struct PowerCycle {
     seed: u64,
-    /// The number of the last batch before this life.
+    /// The number of the last batch before this power cycle.
     after: u64,
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Lives {
-    lives: Vec<Life>,
+pub struct PowerCycles {
+    cycles: Vec<PowerCycle>,
     last: u64,
 }
 
-impl Lives {
-    /// The lives after a power cut that left this many batches.
+impl PowerCycles {
+    /// The power cycles after a power cut that left this many batches.
     pub fn left(&self, last: u64) -> Self {
-        Self { lives: self.lives.clone(), last }
+        Self { cycles: self.cycles.clone(), last }
     }
 
     /// The number of the last batch.
@@ -36,20 +36,20 @@ impl Lives {
     }
 
     pub fn begin(&mut self, seed: u64) {
-        self.lives.push(Life { seed, after: self.last });
+        self.cycles.push(PowerCycle { seed, after: self.last });
     }
 
-    /// The steps of the newest life.
+    /// The steps of the newest power cycle.
     pub fn steps(&self) -> Steps {
-        Steps::of(*self.lives.last().unwrap())
+        Steps::of(*self.cycles.last().unwrap())
     }
 
     /// The expected content after the batch with this number.
     pub fn model(&self, last: u64) -> Model {
         let mut model = Model::new();
-        for (index, life) in self.lives.iter().enumerate() {
-            let end = self.lives.get(index + 1).map_or(last, |next| next.after);
-            let mut steps = Steps::of(*life);
+        for (index, cycle) in self.cycles.iter().enumerate() {
+            let end = self.cycles.get(index + 1).map_or(last, |next| next.after);
+            let mut steps = Steps::of(*cycle);
             while steps.number < end {
                 if let Step::Write(writes) = steps.next() {
                     writes.iter().for_each(|write| write.apply(&mut model));
@@ -59,18 +59,18 @@ impl Lives {
         model
     }
 
-    /// Formats the lives as a word of a kernel command line.
+    /// Formats the power cycles as a word of a kernel command line.
     pub fn to_word(&self) -> String {
-        let lives: Vec<_> = self.lives.iter().map(|life| format!("{}:{}", life.seed, life.after)).collect();
-        lives.join("+")
+        let cycles: Vec<_> = self.cycles.iter().map(|cycle| format!("{}:{}", cycle.seed, cycle.after)).collect();
+        cycles.join("+")
     }
 
     pub fn from_word(word: &str) -> Self {
-        let lives = word.split('+').map(|life| {
-            let (seed, after) = life.split_once(':').unwrap();
-            Life { seed: seed.parse().unwrap(), after: after.parse().unwrap() }
+        let cycles = word.split('+').map(|cycle| {
+            let (seed, after) = cycle.split_once(':').unwrap();
+            PowerCycle { seed: seed.parse().unwrap(), after: after.parse().unwrap() }
         });
-        Self { lives: lives.collect(), last: 0 }
+        Self { cycles: cycles.collect(), last: 0 }
     }
 }
 
@@ -88,8 +88,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    fn of(life: Life) -> Self {
-        Self { chance: Xoshiro256PlusPlus::seed_from_u64(life.seed), work: Workload::new(), number: life.after }
+    fn of(cycle: PowerCycle) -> Self {
+        Self { chance: Xoshiro256PlusPlus::seed_from_u64(cycle.seed), work: Workload::new(), number: cycle.after }
     }
 
     pub fn next(&mut self) -> Step {
