@@ -1,0 +1,102 @@
+//! Changes of the file system, as the cache has to hear of them.
+
+use super::PathCache;
+use super::node::inode_key;
+use crate::attributes::Entry;
+use crate::epochs::Scope;
+use crate::errno::Errno;
+use crate::path::{canonical, hash};
+
+/// One thing that changes. Paths are canonical.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Change<'a> {
+    /// A name that is no directory, before or after: created, removed, replaced, renamed from or to, or its attributes
+    /// changed while it has one name. Also a new directory.
+    Entry(&'a [u8]),
+    /// A directory that is removed, renamed from or to, mounted over or unmounted: everything below its path.
+    Subtree(&'a [u8]),
+    /// A directory's owner, group, mode or list: who may pass it, and its own attributes.
+    Permission(&'a [u8]),
+    /// The attributes of an object that has several names, or had before the change.
+    Inode(u64),
+}
+
+/// A change under way. It ends when it is dropped, also by a panic.
+pub struct OpenChange<'a, E: Entry + Send + Sync + 'static> {
+    cache: &'a PathCache<E>,
+    subtrees: Vec<(Scope, u64)>,
+    leaves: Vec<u64>,
+    inodes: usize,
+}
+
+impl<E: Entry + Send + Sync + 'static> PathCache<E> {
+    /// Does `act`, which makes these changes in the file system, and has the cache forget what they concern, in time
+    /// that does not depend on how much is cached.
+    ///
+    /// While `act` runs, look-ups of what changes are misses and nothing of it is kept: whoever looks up meanwhile asks the
+    /// file system. When `change` has returned, no look-up is answered by what was there before. Name every change of the
+    /// file system before it happens: what the cache is not told it does not know.
+    ///
+    /// # Errors
+    /// `EINVAL` for a path that is not canonical; `act` is not done then.
+    pub fn change<T>(&self, changes: &[Change<'_>], act: impl FnOnce() -> T) -> Result<T, Errno> {
+        let _open = self.begin_change(changes)?;
+        Ok(act())
+    }
+
+    /// The same in two steps: the change lasts until the result is dropped.
+    ///
+    /// # Errors
+    /// `EINVAL` for a path that is not canonical.
+    pub fn begin_change(&self, changes: &[Change<'_>]) -> Result<OpenChange<'_, E>, Errno> {
+        let mut open = OpenChange { cache: self, subtrees: Vec::new(), leaves: Vec::new(), inodes: 0 };
+        let mut keys: Vec<Box<[u8]>> = Vec::new();
+        for change in changes {
+            match *change {
+                Change::Entry(path) => keys.push(checked(path)?.into()),
+                Change::Subtree(path) => open.subtrees.push((Scope::Structure, self.hash(checked(path)?))),
+                Change::Permission(path) => {
+                    let path = checked(path)?;
+                    open.subtrees.push((Scope::Permission, self.hash(path)));
+                    keys.push(path.into());
+                }
+                Change::Inode(inode) => {
+                    keys.push(inode_key(inode).into());
+                    open.inodes += 1;
+                }
+            }
+        }
+        open.begin(&keys);
+        Ok(open)
+    }
+
+    pub(super) fn hash(&self, path: &[u8]) -> u64 {
+        hash(self.seed, path)
+    }
+}
+
+impl<E: Entry + Send + Sync + 'static> OpenChange<'_, E> {
+    /// First nothing more may be kept, then what is kept goes.
+    fn begin(&mut self, keys: &[Box<[u8]>]) {
+        self.leaves = keys.iter().map(|key| self.cache.hash(key)).collect();
+        self.leaves.iter().for_each(|&hash| self.cache.leaves.begin(hash));
+        (0..self.inodes).for_each(|_| self.cache.inodes.begin(0));
+        self.cache.subtrees.begin(&self.subtrees);
+        let guard = crossbeam_epoch::pin();
+        for (key, &hash) in keys.iter().zip(&self.leaves) {
+            self.cache.table.lock(hash).remove(|node| node.path == *key, &guard);
+        }
+    }
+}
+
+impl<E: Entry + Send + Sync + 'static> Drop for OpenChange<'_, E> {
+    fn drop(&mut self) {
+        self.cache.subtrees.end(&self.subtrees);
+        (0..self.inodes).for_each(|_| self.cache.inodes.end(0));
+        self.leaves.iter().for_each(|&hash| self.cache.leaves.end(hash));
+    }
+}
+
+fn checked(path: &[u8]) -> Result<&[u8], Errno> {
+    canonical(path).ok_or(Errno::Invalid)
+}

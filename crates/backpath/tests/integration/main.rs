@@ -1,0 +1,13 @@
+//! Paths from the end against paths from the front.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod awaited;
+mod links;
+mod metadata;
+mod model;
+#[cfg(feature = "redis")]
+mod redis;
+mod seed;
+mod support;
+mod threads;
