@@ -103,7 +103,8 @@ class Recording:
         """The pressure of each phase with its 95 % interval: the share of ρ(w0) that is gone (Lange 2023, seed 000,
         definition 3).
 
-        Columns: `phase`, `label`, `step` of the pressure scale from 1, `pressure` (0 is no harm, 0.9 is nine tenths
+        Columns: `phase`, `label`, `step` of the pressure scale from 1 (null where the phase could not be tested, as
+        `scale_state` says: "tested" or "untested"), `pressure` (0 is no harm, 0.9 is nine tenths
         gone, below 0 is help), `pressure_low`, `pressure_high`, `reason` where one is null, and the settings.
 
         Args:
@@ -115,8 +116,8 @@ class Recording:
         return _native.pressures([self._native], neighbour, False)
 
     def scale(self) -> list[list[str]]:
-        """The pressure scale: phases by growing pressure; those that the test cannot distinguish, or not be
-        tested, share a step."""
+        """The pressure scale: the tested phases by growing pressure; those that do not differ significantly share a
+        step. A phase that could not be tested is on none: `summary["untested"]` lists these with their reasons."""
         return self.summary["scale"]
 
     @property

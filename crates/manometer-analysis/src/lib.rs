@@ -11,6 +11,7 @@ pub mod findings;
 mod headline;
 mod latencies;
 pub mod lsm_levels;
+pub mod needed_length;
 mod phase_outcome;
 mod phase_result;
 pub mod pressure;

@@ -6,6 +6,7 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Phase, PhaseKind, Recording, Workload};
 
 use crate::criterion::{Metric, ThroughputUnit};
+use crate::needed_length;
 use crate::phase_outcome::{PhaseOutcome, phase_outcome};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
@@ -57,10 +58,7 @@ fn evaluate<'a>(recording: &'a Recording, data: &RecordingData, phase: &'a Phase
     let neighbours = recording.plan.neighbours().filter(|neighbour| phase.running.contains(&neighbour.name));
     PhaseResult {
         phase,
-        performance: match &series {
-            Ok(series) => Performance::of(&series.values, unit),
-            Err(reason) => Performance::missing(unit, reason),
-        },
+        performance: performance(&series, unit, recording.plan.interval_s),
         pressure: IntervalEstimate::default(),
         steady_state: series.as_ref().ok().and_then(|series| SteadyStateTest::of(series, length_s)),
         warm_up: series.as_ref().ok().and_then(visible_warm_up),
@@ -70,6 +68,19 @@ fn evaluate<'a>(recording: &'a Recording, data: &RecordingData, phase: &'a Phase
         values: series.map(|series| series.values).unwrap_or_default(),
         outcome,
     }
+}
+
+/// The performance of `series`, or why there is none.
+fn performance(series: &Result<TimeSeries, String>, unit: &str, interval_s: f64) -> Performance {
+    let series = match series {
+        Ok(series) => series,
+        Err(reason) => return Performance::missing(unit, reason),
+    };
+    let mut performance = Performance::of(&series.values, unit);
+    if performance.sample_mean.is_none() && performance.estimate.mean.is_some() {
+        performance.estimate.needed = needed_length::for_interval(&series.values, series.interval_s(interval_s));
+    }
+    performance
 }
 
 /// The criterion in `phase`, one number per sample interval, or why there is none.
@@ -114,10 +125,7 @@ fn neighbour_performance(
         let samples = data.samples(&neighbour.name).ok_or_else(|| no_samples(&neighbour.name))?;
         Ok(throughput(samples, unit, window, recording.plan.interval_s))
     });
-    match series {
-        Ok(series) => Performance::of(&series.values, &neighbour.unit),
-        Err(reason) => Performance::missing(&neighbour.unit, &reason),
-    }
+    performance(&series, &neighbour.unit, recording.plan.interval_s)
 }
 
 /// `w0`: the first measured phase without neighbours.
@@ -137,7 +145,15 @@ fn primary_pressure(recording: &Recording, results: &[PhaseResult<'_>], result: 
     if result.id() == baseline.id() && own.value.is_some() {
         return baseline_pressure();
     }
-    pressure(&baseline.performance, &result.performance, better)
+    let length_s = |result: &PhaseResult<'_>| result.outcome.window().map_or(0.0, |window| window.seconds());
+    IntervalEstimate {
+        needed: needed_length::for_pressure(
+            (&baseline.performance, length_s(baseline)),
+            (&result.performance, length_s(result)),
+            better,
+        ),
+        ..pressure(&baseline.performance, &result.performance, better)
+    }
 }
 
 /// The settings of `workload`: the keys `workload.…` without that prefix.

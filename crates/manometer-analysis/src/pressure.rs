@@ -36,6 +36,7 @@ impl Performance {
             unit: unit.to_owned(),
             quantiles: if interval.is_none() { quantiles(values, QUANTILES) } else { None },
             reason: interval.is_none().then(|| TOO_SHORT.to_owned()),
+            needed: None,
         };
         Self { estimate, sample_mean: interval.and(sample_mean) }
     }
@@ -50,7 +51,7 @@ impl Performance {
 
 /// The pressure of the baseline itself: 0 by definition.
 pub(crate) fn baseline_pressure() -> IntervalEstimate {
-    IntervalEstimate { value: Some(0.0), ci_low: Some(0.0), ci_high: Some(0.0), reason: None }
+    IntervalEstimate::of(0.0, Some((0.0, 0.0)), "")
 }
 
 /// The pressure of a phase from the criterion's values in the baseline and in that phase, one per sample interval.
@@ -78,9 +79,21 @@ pub(crate) fn pressure(baseline: &Performance, phase: &Performance, better: Bett
     let (Some(baseline), Some(phase)) = (baseline.sample_mean, phase.sample_mean) else {
         return IntervalEstimate::of(value, None, TOO_SHORT);
     };
-    let interval = ratio_interval(&phase, &baseline).map(|(low, high)| (of_ratio(low), of_ratio(high)));
-    let ends = interval.map(|(one, other)| (one.min(other), one.max(other)));
+    let ends = pressure_interval(&baseline, &phase, better);
     IntervalEstimate::of(value, ends, "no confidence interval: the baseline is not significantly above 0")
+}
+
+/// The interval of the pressure of `phase` against `baseline`; `None` where `baseline` is not significantly above 0.
+pub(crate) fn pressure_interval(
+    baseline: &SampleMean,
+    phase: &SampleMean,
+    better: BetterDirection,
+) -> Option<(f64, f64)> {
+    let (low, high) = ratio_interval(phase, baseline)?;
+    Some(match better {
+        BetterDirection::Higher => (1.0 - high, 1.0 - low),
+        BetterDirection::Lower => (low - 1.0, high - 1.0),
+    })
 }
 
 #[cfg(test)]

@@ -1,72 +1,100 @@
 //! The pressure scale: phases ordered by pressure; phases that do not differ significantly share a step.
 //!
 //! A pressure scale is a total preorder (definition 2 of the Storiks thesis). "The intervals overlap" is not, because it
-//! is not transitive; cutting the sorted phases into steps is one by construction.
+//! is not transitive; cutting the sorted phases into steps is one by construction. A phase that could not be tested is
+//! on no step: it is not equal to anything.
 
 use crate::statistics::holm::adjusted;
 use crate::statistics::{SIGNIFICANCE, SampleMean};
+use crate::summary::{ScaleState, ScaleTest, ScaleTestMethod, UntestedPhase};
 
 /// The rule, as the summary and the report state it.
 pub const RULE: &str = "The phases are sorted by pressure, lowest first. A new step begins at the first phase whose \
     performance differs significantly from that of the step's first member: Welch's test at 5 %, Holm-corrected over \
-    all pairs of phases. A phase without a confidence interval is untested: it stays on the step where it falls, and \
-    the first member with an interval represents the step.";
+    all pairs of phases. Phases on one step were tested and not shown to differ. A phase without a confidence interval \
+    is untested: it is on no step.";
 
-/// A phase on the scale.
+/// A phase with a pressure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalePoint {
     /// The phase's id.
     pub id: String,
     /// Its pressure.
     pub pressure: f64,
-    /// Its performance; `None` without a confidence interval.
-    pub performance: Option<SampleMean>,
+    /// Its performance, or why it has no confidence interval.
+    pub performance: Result<SampleMean, String>,
 }
 
-/// Cuts `points` into steps of ascending pressure by [`RULE`]; equal pressures keep their order.
-///
-/// The test compares performances, not pressures: both pressures are shares of the same `w0`, whose error is common to
-/// both.
-pub fn steps(points: &[ScalePoint]) -> Vec<Vec<String>> {
-    let mut order: Vec<usize> = (0..points.len()).collect();
-    order.sort_by(|a, b| points[*a].pressure.total_cmp(&points[*b].pressure));
-    let tests = PairwiseTests::of(points);
-    let mut steps: Vec<Vec<String>> = Vec::new();
-    let mut representative: Option<usize> = None;
-    for point in order {
-        let differs = representative.is_some_and(|first| tests.differ(first, point));
-        match steps.last_mut() {
-            Some(step) if !differs => step.push(points[point].id.clone()),
-            _ => steps.push(vec![points[point].id.clone()]),
+/// The phases of a run, ordered by pressure and cut into steps by [`RULE`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PressureScale {
+    /// The ids of the tested phases, step by step, in ascending order of pressure.
+    pub steps: Vec<Vec<String>>,
+    /// The other phases, in ascending order of pressure.
+    pub untested: Vec<UntestedPhase>,
+    /// The tests of all pairs of tested phases, in the order in which the phases were given.
+    pub tests: Vec<ScaleTest>,
+}
+
+impl PressureScale {
+    /// The scale of `points`; equal pressures keep their order.
+    ///
+    /// The test compares performances, not pressures: both pressures are shares of the same `w0`, whose error is common
+    /// to both.
+    pub fn of(points: &[ScalePoint]) -> Self {
+        let mut sorted: Vec<&ScalePoint> = points.iter().collect();
+        sorted.sort_by(|a, b| a.pressure.total_cmp(&b.pressure));
+        let untested = sorted.iter().filter_map(|point| {
+            let reason = point.performance.as_ref().err()?;
+            Some(UntestedPhase { id: point.id.clone(), reason: reason.clone() })
+        });
+        let tests = pairwise_tests(points);
+        let tested = sorted.iter().filter(|point| point.performance.is_ok()).map(|point| point.id.as_str());
+        Self { steps: steps(tested, &tests), untested: untested.collect(), tests }
+    }
+
+    /// The state of `phase`; `None` for a phase that is not among the points.
+    pub fn state(&self, phase: &str) -> Option<ScaleState> {
+        if self.untested.iter().any(|untested| untested.id == phase) {
+            return Some(ScaleState::Untested);
         }
-        if (differs || representative.is_none()) && points[point].performance.is_some() {
-            representative = Some(point);
+        self.steps.iter().flatten().any(|id| id == phase).then_some(ScaleState::Tested)
+    }
+}
+
+/// Cuts the phases `sorted` by pressure into steps.
+fn steps<'a>(sorted: impl Iterator<Item = &'a str>, tests: &[ScaleTest]) -> Vec<Vec<String>> {
+    let mut steps: Vec<Vec<String>> = Vec::new();
+    for id in sorted {
+        match steps.last_mut() {
+            Some(step) if !differ(tests, &step[0], id) => step.push(id.to_owned()),
+            _ => steps.push(vec![id.to_owned()]),
         }
     }
     steps
 }
 
-/// The Holm-adjusted p-values of all pairs of phases with an interval.
-struct PairwiseTests {
-    adjusted: Vec<((usize, usize), f64)>,
+fn differ(tests: &[ScaleTest], one: &str, other: &str) -> bool {
+    let is_of = |test: &&ScaleTest| (test.a == one && test.b == other) || (test.a == other && test.b == one);
+    tests.iter().find(is_of).is_some_and(|test| test.differ)
 }
 
-impl PairwiseTests {
-    fn of(points: &[ScalePoint]) -> Self {
-        let tested: Vec<(usize, &SampleMean)> =
-            points.iter().enumerate().filter_map(|(index, point)| Some((index, point.performance.as_ref()?))).collect();
-        let pairs = tested.iter().enumerate().flat_map(|(rank, first)| {
-            tested[rank + 1..].iter().map(move |second| ((first.0, second.0), first.1.difference_p_value(second.1)))
-        });
-        let (pairs, p_values): (Vec<_>, Vec<_>) = pairs.unzip();
-        Self { adjusted: pairs.into_iter().zip(adjusted(&p_values)).collect() }
-    }
-
-    fn differ(&self, a: usize, b: usize) -> bool {
-        let pair = (a.min(b), a.max(b));
-        let index = self.adjusted.binary_search_by_key(&pair, |(pair, _)| *pair);
-        index.is_ok_and(|index| self.adjusted[index].1 <= SIGNIFICANCE)
-    }
+/// The tests of all pairs of `points` with an interval.
+fn pairwise_tests(points: &[ScalePoint]) -> Vec<ScaleTest> {
+    let tested: Vec<(&str, &SampleMean)> =
+        points.iter().filter_map(|point| Some((point.id.as_str(), point.performance.as_ref().ok()?))).collect();
+    let pairs = tested.iter().enumerate().flat_map(|(rank, first)| {
+        tested[rank + 1..].iter().map(move |second| ((first.0, second.0), first.1.difference_p_value(second.1)))
+    });
+    let (pairs, p_values): (Vec<(&str, &str)>, Vec<f64>) = pairs.unzip();
+    let test = |((a, b), p_value): ((&str, &str), f64)| ScaleTest {
+        a: a.to_owned(),
+        b: b.to_owned(),
+        method: ScaleTestMethod::Welch,
+        p_value,
+        differ: p_value <= SIGNIFICANCE,
+    };
+    pairs.into_iter().zip(adjusted(&p_values)).map(test).collect()
 }
 
 #[cfg(test)]
@@ -74,12 +102,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn steps(points: &[ScalePoint]) -> Vec<Vec<String>> {
+        PressureScale::of(points).steps
+    }
+
     fn point(id: usize, pressure: f64, standard_error: Option<f64>) -> ScalePoint {
         let performance = standard_error.map(|standard_error| SampleMean {
             mean: 100.0 * (1.0 - pressure),
             standard_error,
             degrees_of_freedom: 8.0,
         });
+        let performance = performance.ok_or_else(|| "too short".to_owned());
         ScalePoint { id: format!("w{id}"), pressure, performance }
     }
 
@@ -98,16 +131,24 @@ mod tests {
     }
 
     #[test]
-    fn without_intervals_all_phases_share_a_step() {
-        let points = [point(0, 0.0, None), point(1, 0.9, None)];
-        assert_eq!(steps(&points), [["w0", "w1"]]);
-        assert!(steps(&[]).is_empty());
+    fn an_untested_phase_is_on_no_step() {
+        let points = [point(0, 0.0, None), point(1, 0.1, Some(1.0)), point(2, 0.9, Some(1.0)), point(3, 0.05, None)];
+        let scale = PressureScale::of(&points);
+        assert_eq!(scale.steps, [["w1"], ["w2"]]);
+        let untested: Vec<&str> = scale.untested.iter().map(|untested| untested.id.as_str()).collect();
+        assert_eq!(untested, ["w0", "w3"]);
+        assert_eq!(scale.untested[0].reason, "too short");
+        let states = ["w0", "w1", "w9"].map(|id| scale.state(id));
+        assert_eq!(states, [Some(ScaleState::Untested), Some(ScaleState::Tested), None]);
+        assert_eq!(scale.tests.len(), 1);
+        assert_eq!((scale.tests[0].a.as_str(), scale.tests[0].b.as_str(), scale.tests[0].differ), ("w1", "w2", true));
     }
 
     #[test]
-    fn an_untested_phase_does_not_merge_the_steps() {
-        let points = [point(0, 0.0, None), point(1, 0.1, Some(1.0)), point(2, 0.9, Some(1.0))];
-        assert_eq!(steps(&points), [vec!["w0", "w1"], vec!["w2"]]);
+    fn without_intervals_there_is_no_step() {
+        let scale = PressureScale::of(&[point(0, 0.0, None), point(1, 0.9, None)]);
+        assert!(scale.steps.is_empty() && scale.tests.is_empty() && scale.untested.len() == 2);
+        assert_eq!(PressureScale::of(&[]), PressureScale::default());
     }
 
     proptest! {
@@ -117,16 +158,19 @@ mod tests {
         ) {
             let points: Vec<ScalePoint> =
                 phases.iter().enumerate().map(|(id, (pressure, error))| point(id, *pressure, *error)).collect();
-            let scale = steps(&points);
+            let PressureScale { steps: scale, untested, .. } = PressureScale::of(&points);
             prop_assert_eq!(&scale, &steps(&points), "the same phases make the same scale");
+            let is_tested = |id: &String| points.iter().any(|point| point.id == *id && point.performance.is_ok());
+            prop_assert!(scale.iter().flatten().all(is_tested), "{:?}", scale);
             let mut listed: Vec<&String> = scale.iter().flatten().collect();
             let pressure = |id: &String| points.iter().find(|point| point.id == *id).unwrap().pressure;
             prop_assert!(listed.windows(2).all(|pair| pressure(pair[0]) <= pressure(pair[1])), "{:?}", scale);
             prop_assert!(scale.iter().all(|step| !step.is_empty()));
+            listed.extend(untested.iter().map(|untested| &untested.id));
             listed.sort();
             let mut all: Vec<&String> = points.iter().map(|point| &point.id).collect();
             all.sort();
-            prop_assert_eq!(listed, all, "each phase is on exactly one step");
+            prop_assert_eq!(listed, all, "each phase is on exactly one step or untested");
         }
 
         #[test]

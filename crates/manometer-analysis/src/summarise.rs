@@ -15,7 +15,7 @@ use crate::latencies::latencies;
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases, workload_settings};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
-use crate::scale::{self, ScalePoint};
+use crate::scale::{self, PressureScale, ScalePoint};
 use crate::summary::{Fairness, IntervalEstimate, NeighbourSummary, PhaseSummary, Summary};
 
 /// Analyses `recording`. What was not measured is null with its reason; damage is reported as findings. A recording that
@@ -23,6 +23,7 @@ use crate::summary::{Fairness, IntervalEstimate, NeighbourSummary, PhaseSummary,
 pub fn summarise(recording: &Recording) -> Summary {
     let data = RecordingData::read(recording);
     let results = evaluate_phases(recording, &data);
+    let scale = PressureScale::of(&scale_points(&results));
     Summary {
         manometer: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: recording.plan.experiment.clone(),
@@ -30,8 +31,10 @@ pub fn summarise(recording: &Recording) -> Summary {
         criterion: recording.plan.criterion.clone(),
         headline: headline(recording, &data, &results),
         scale_rule: scale::RULE.to_owned(),
-        phases: results.iter().map(|result| phase_summary(recording, &data, &results, result)).collect(),
-        scale: scale::steps(&scale_points(&results)),
+        phases: results.iter().map(|result| phase_summary(recording, &data, &results, result, &scale)).collect(),
+        scale: scale.steps,
+        untested: scale.untested,
+        scale_tests: scale.tests,
         replays: replays(recording),
         findings: evaluate_rules(recording, &data, &results),
     }
@@ -58,8 +61,12 @@ fn status_name(status: Option<RunStatus>) -> &'static str {
 /// The phases with a pressure; solo phases have none.
 fn scale_points(results: &[PhaseResult<'_>]) -> Vec<ScalePoint> {
     let points = results.iter().filter_map(|result| {
-        let pressure = result.pressure.value?;
-        Some(ScalePoint { id: result.id().to_owned(), pressure, performance: result.performance.sample_mean })
+        let Performance { estimate, sample_mean } = &result.performance;
+        Some(ScalePoint {
+            id: result.id().to_owned(),
+            pressure: result.pressure.value?,
+            performance: sample_mean.ok_or_else(|| estimate.reason.clone().unwrap_or_default()),
+        })
     });
     points.collect()
 }
@@ -69,6 +76,7 @@ fn phase_summary(
     data: &RecordingData,
     results: &[PhaseResult<'_>],
     result: &PhaseResult<'_>,
+    scale: &PressureScale,
 ) -> PhaseSummary {
     let bounds_s = result.bounds_s(recording);
     let primary_bounds_s = bounds_s.filter(|_| result.phase.kind != PhaseKind::Solo);
@@ -86,6 +94,7 @@ fn phase_summary(
         settings: result.phase.settings.clone(),
         performance: result.performance.estimate.clone(),
         pressure: result.pressure.clone(),
+        scale_state: scale.state(result.id()),
         neighbours: neighbours.collect(),
         fairness: phase_fairness(recording, results, result),
         latency_us: primary_bounds_s.map(|bounds_s| latencies(data, bounds_s, str::to_owned)).unwrap_or_default(),

@@ -26,9 +26,16 @@ pub struct Summary {
     pub scale_rule: String,
     /// Every phase of the plan except the warm-up, in order.
     pub phases: Vec<PhaseSummary>,
-    /// The pressure scale: the phases in ascending order of pressure; phases that do not differ significantly share a
-    /// step.
+    /// The pressure scale: the tested phases in ascending order of pressure; those that do not differ significantly
+    /// share a step.
     pub scale: Vec<Vec<String>>,
+    /// The phases that have a pressure and could not be tested against the others, in ascending order of pressure: they
+    /// are on no step.
+    #[serde(default)]
+    pub untested: Vec<UntestedPhase>,
+    /// The tests on which the scale rests: every pair of its phases, in the order of the plan.
+    #[serde(default)]
+    pub scale_tests: Vec<ScaleTest>,
     /// The fidelity of each replay, by workload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replays: BTreeMap<String, Fidelity>,
@@ -37,6 +44,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The step of the pressure scale that `phase` is on, from 0; `None` for a phase that was not tested.
+    pub fn step(&self, phase: &str) -> Option<usize> {
+        self.scale.iter().position(|ids| ids.iter().any(|id| id == phase))
+    }
+
     /// Whether `phase` is the baseline of all pressures.
     pub fn is_baseline(&self, phase: &PhaseSummary) -> bool {
         let first = |measured: bool| {
@@ -45,6 +57,60 @@ impl Summary {
         };
         first(true).or_else(|| first(false)).is_some_and(|first| first.id == phase.id)
     }
+}
+
+/// A phase with a pressure that is on no step of the scale.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntestedPhase {
+    /// The phase's id.
+    pub id: String,
+    /// Why it could not be tested.
+    pub reason: String,
+}
+
+/// The test of two phases on the pressure scale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScaleTest {
+    /// The phase that is earlier in the plan.
+    pub a: String,
+    /// The later phase.
+    pub b: String,
+    /// How they were tested.
+    pub method: ScaleTestMethod,
+    /// The p-value of equal performances, Holm-corrected over all pairs of the scale.
+    pub p_value: f64,
+    /// Whether they differ significantly. If not, they are not shown to be equal: only not shown to differ.
+    pub differ: bool,
+}
+
+/// How two phases of the pressure scale were tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleTestMethod {
+    /// Welch's test of the means of the criterion.
+    Welch,
+}
+
+/// Where a phase is on the pressure scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleState {
+    /// On a step: it was tested against the others.
+    Tested,
+    /// On no step: it has a pressure and could not be tested.
+    Untested,
+}
+
+/// The length of a phase that would give a confidence interval, or one narrow enough; estimated from the phase's own
+/// variance and the memory of its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NeededLength {
+    /// The length in seconds of each phase that the interval is computed from.
+    pub phase_s: f64,
+    /// The width of the interval that this length gives, in the unit of the number; null where any interval is missing.
+    pub width: Option<f64>,
+    /// What this length is needed for, as text.
+    pub reason: String,
 }
 
 /// The results of one phase.
@@ -68,6 +134,9 @@ pub struct PhaseSummary {
     pub performance: MeanEstimate,
     /// The pressure against `w0`; null without a measured `w0`, and for solo phases.
     pub pressure: IntervalEstimate,
+    /// Its state on the pressure scale; null without a pressure.
+    #[serde(default)]
+    pub scale_state: Option<ScaleState>,
     /// The performance of each neighbour.
     pub neighbours: BTreeMap<String, NeighbourSummary>,
     /// The fairness among all workloads, where neighbours were also measured alone.
@@ -99,6 +168,9 @@ pub struct MeanEstimate {
     /// Why something is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The length of the phase that would give an interval, where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<NeededLength>,
 }
 
 /// A number with its 95 % confidence interval, such as a pressure or a ratio.
@@ -113,6 +185,9 @@ pub struct IntervalEstimate {
     /// Why something is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The length of the phases that would give an interval, or a narrower one, where there is none or it is wide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<NeededLength>,
 }
 
 impl IntervalEstimate {
@@ -123,6 +198,7 @@ impl IntervalEstimate {
             ci_low: ends.map(|(low, _)| low),
             ci_high: ends.map(|(_, high)| high),
             reason: ends.is_none().then(|| reason.to_owned()),
+            needed: None,
         }
     }
 

@@ -8,6 +8,7 @@ use manometer_measure::latency_log::{LatencyInterval, LatencyLog};
 use manometer_measure::operation::is_background;
 
 use crate::criterion::{Percentile, ThroughputUnit};
+use crate::statistics::moments::median;
 
 /// The latency log's timestamps are rounded to milliseconds.
 const LOG_ROUNDING_S: f64 = 0.001;
@@ -40,6 +41,12 @@ pub struct TimeSeries {
 }
 
 impl TimeSeries {
+    /// The typical distance of two samples in seconds, gaps aside; `usual_s` with fewer than two.
+    pub fn interval_s(&self, usual_s: f64) -> f64 {
+        let distances: Vec<f64> = self.end_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        median(&distances).filter(|median| *median > 0.0).unwrap_or(usual_s)
+    }
+
     fn push(&mut self, end_s: f64, value: f64) {
         if is_measurement(value) {
             self.end_s.push(end_s);

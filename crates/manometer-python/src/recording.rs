@@ -201,8 +201,8 @@ fn rows<'a>(py: Python<'_>, recordings: &'a [Py<Recording>]) -> Vec<Row<'a>> {
         for phase in &summary.phases {
             let mut settings = settings.clone();
             settings.extend(phase.settings.clone());
-            let step = summary.scale.iter().position(|ids| ids.contains(&phase.id));
-            rows.push(Row { run: run.clone(), phase, settings, step: step.map(|step| step as u64 + 1) });
+            let step = summary.step(&phase.id).map(|step| step as u64 + 1);
+            rows.push(Row { run: run.clone(), phase, settings, step });
         }
     }
     rows
@@ -281,6 +281,8 @@ pub(crate) fn pressures(
             let ratios: Vec<&IntervalEstimate> = rows.iter().map(|row| &row.phase.pressure).collect();
             columns = phase_columns(&rows, named);
             columns.push(Column::whole("step", "", rows.iter().map(|row| row.step)));
+            let state = |row: &Row<'_>| json!(row.phase.scale_state).as_str().map(str::to_owned);
+            columns.push(Column::texts("scale_state", rows.iter().map(state)));
             columns.extend(ratio_columns(&ratios));
         }
         Some(name) => {

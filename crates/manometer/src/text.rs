@@ -1,7 +1,7 @@
 //! Summaries, phases and findings as text.
 
 use comfy_table::Cell;
-use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, PhaseSummary, Summary};
+use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, PhaseSummary, ScaleState, Summary};
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{PhaseKind, Plan};
 
@@ -43,14 +43,20 @@ pub fn summary(summary: &Summary) -> String {
         row.extend(fair.then(|| Cell::new(fairness(phase))));
         table.add_row(row);
     }
-    let scale: Vec<String> = summary.scale.iter().map(|step| step.join(" = ")).collect();
     let mut text = format!("\n{}\n{table}", summary.headline);
-    let compared = |phase: &PhaseSummary| phase.kind == PhaseKind::Pressure && phase.pressure.ci_low.is_some();
-    // Without intervals all phases share a step because nothing is known, which is no result to print.
-    if summary.phases.iter().any(compared) {
-        text += &format!("\nPressure scale: {}", scale.join(" < "));
-    }
+    text.extend(scale(summary));
     text + &findings(&summary.findings)
+}
+
+/// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
+fn scale(summary: &Summary) -> Option<String> {
+    let compared =
+        |phase: &PhaseSummary| phase.kind == PhaseKind::Pressure && phase.scale_state == Some(ScaleState::Tested);
+    summary.phases.iter().find(|phase| compared(phase))?;
+    let steps: Vec<String> = summary.scale.iter().map(|step| step.join(" = ")).collect();
+    let untested: Vec<&str> = summary.untested.iter().map(|untested| untested.id.as_str()).collect();
+    let rest = if untested.is_empty() { String::new() } else { format!("; untested: {}", untested.join(", ")) };
+    Some(format!("\nPressure scale: {}{rest}", steps.join(" < ")))
 }
 
 /// A line for each finding, each after a line break.

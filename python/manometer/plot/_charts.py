@@ -612,7 +612,7 @@ def pressure_scale(recording: One) -> ChartType:
 
     The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. 0 is
     no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a phase that
-    differs significantly from the step's first; a phase without a 95 % interval cannot be tested and stays on the
+    differs significantly from the step's first; a phase without a 95 % interval cannot be tested and is on no
     step. A dashed whisker is no such interval: it shows how much the sample intervals vary.
 
     After Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2.

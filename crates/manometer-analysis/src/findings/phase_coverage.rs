@@ -4,12 +4,10 @@ use manometer_measure::event::{Finding, Severity};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule};
-use super::text::{at_least, only_phase};
+use super::text::only_phase;
+use crate::needed_length::duration;
 use crate::phase_outcome::PhaseOutcome;
 use crate::phase_result::PhaseResult;
-use crate::pressure::TOO_SHORT;
-use crate::statistics::autocorrelation::autocorrelation_time;
-use crate::statistics::batches::{FEWEST_BATCHES, TIMES_PER_BATCH};
 
 /// A phase with fewer samples than this share of its sample intervals has gaps.
 const SAMPLES_SHARE: f64 = 0.9;
@@ -53,7 +51,7 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = results.iter().filter_map(gap).collect();
     findings.extend(not_run(results));
     findings.extend(results.iter().filter_map(|result| samples_missing(interval_s, result)));
-    findings.extend(too_short(interval_s, results));
+    findings.extend(too_short(results));
     findings
 }
 
@@ -92,22 +90,15 @@ fn samples_missing(interval_s: f64, result: &PhaseResult<'_>) -> Option<Finding>
     ((samples as f64) < expected).then(|| SAMPLES_MISSING.finding(Some(result.id()), &sentence))
 }
 
-fn too_short(interval_s: f64, results: &[PhaseResult<'_>]) -> Option<Finding> {
-    let is_short = |result: &&PhaseResult<'_>| result.performance.estimate.reason.as_deref() == Some(TOO_SHORT);
-    let short: Vec<&PhaseResult<'_>> = results.iter().filter(is_short).collect();
+fn too_short(results: &[PhaseResult<'_>]) -> Option<Finding> {
+    let needed_s = |result: &PhaseResult<'_>| Some(result.performance.estimate.needed.as_ref()?.phase_s);
+    let short: Vec<&PhaseResult<'_>> = results.iter().filter(|result| needed_s(result).is_some()).collect();
     let ids: Vec<&str> = short.iter().map(|result| result.id()).collect();
-    let needed_s = short.iter().map(|result| needed_s(interval_s, &result.values)).max_by(f64::total_cmp)?;
+    let needed_s = short.iter().filter_map(|result| needed_s(result)).max_by(f64::total_cmp)?;
     let sentence = format!(
-        "Too short for a confidence interval: {}. Quantiles are reported instead. An interval needs {FEWEST_BATCHES} batches \
-         of {TIMES_PER_BATCH:.0} autocorrelation times, which is at least {} here.",
+        "Too short for a confidence interval: {}. Quantiles are reported instead. An interval needs at least {}.",
         ids.join(", "),
-        at_least(needed_s)
+        duration(needed_s)
     );
     Some(SHORT.finding(None, &sentence))
-}
-
-/// The shortest length of a phase with these samples that has an interval. It is a lower bound: on a short phase the
-/// autocorrelation time tends to be underestimated.
-fn needed_s(interval_s: f64, values: &[f64]) -> f64 {
-    FEWEST_BATCHES as f64 * TIMES_PER_BATCH * autocorrelation_time(values) * interval_s
 }

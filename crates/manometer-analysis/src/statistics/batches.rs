@@ -47,6 +47,11 @@ impl SampleMean {
         (mean.is_finite() && standard_error.is_finite()).then_some(Self { mean, standard_error, degrees_of_freedom })
     }
 
+    /// The number of samples, more of the same, with which `series` would have an interval.
+    pub fn samples_needed(series: &[f64]) -> usize {
+        (FEWEST_BATCHES as f64 * TIMES_PER_BATCH * autocorrelation_time(series)).ceil() as usize
+    }
+
     /// The lower and the upper end of the 95 % confidence interval.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let half_width = critical_value(SIGNIFICANCE, self.degrees_of_freedom)? * self.standard_error;

@@ -83,7 +83,7 @@ pub(super) fn pressures(readers: &[RecordingReader]) -> Vec<PhasePoint> {
 }
 
 fn point(reader: &RecordingReader, run: &Conditions, phase: &PhaseSummary) -> PhasePoint {
-    let IntervalEstimate { value, ci_low, ci_high, reason } = &phase.pressure;
+    let IntervalEstimate { value, ci_low, ci_high, reason, .. } = &phase.pressure;
     let gap = reason.as_ref().or(phase.performance.reason.as_ref());
     let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
     let planned = reader.recording.plan.phases.iter().find(|planned| planned.id == phase.id);

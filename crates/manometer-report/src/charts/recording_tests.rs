@@ -65,6 +65,8 @@ fn the_scale_has_every_phase_with_its_step_and_interval() {
 fn without_an_interval_the_scale_shows_quantiles_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let drawing = draw(&cut(dir.path()), "pressure-scale");
+    assert!(column(&drawing, "step").iter().all(|step| step.is_null()), "untested phases are on no step");
+    assert_eq!(column(&drawing, "step_name")[0], "untested");
     assert!(column(&drawing, "whisker")[1].as_str().unwrap().contains("no confidence interval"));
     // w1 keeps 33,900 of 41,200; its 5 % quantile is 0.84 of its mean.
     let high = column(&drawing, "high")[1].as_f64().unwrap();

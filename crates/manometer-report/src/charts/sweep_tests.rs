@@ -24,7 +24,7 @@ fn run(dir: &Path, ratio: f64, kernel: &str, step: f64) -> AnalysedRecording {
         }
         for neighbour in phase.neighbours.values_mut() {
             neighbour.pressure =
-                IntervalEstimate { value: Some(0.25), ci_low: Some(0.2), ci_high: Some(0.3), reason: None };
+                IntervalEstimate { value: Some(0.25), ci_low: Some(0.2), ci_high: Some(0.3), ..Default::default() };
         }
     }
     recorded

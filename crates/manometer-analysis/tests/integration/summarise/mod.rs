@@ -3,7 +3,7 @@
 mod pace;
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::{ScaleState, Summary};
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
 use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role};
 use tempfile::TempDir;
@@ -156,8 +156,12 @@ fn short_phases_have_quantiles_and_no_claim() {
     assert!(worst.performance.quantiles.is_some() && worst.performance.reason.is_some() && worst.steady.is_none());
     assert!(near(worst.pressure.value, 0.69, 0.02) && worst.pressure.ci_low.is_none());
     assert_eq!(findings(&summary, "phase-too-short").len(), 1);
-    assert_eq!(summary.scale.len(), 1, "untested phases share a step");
-    assert_eq!(summary.scale[0].len(), 4);
+    assert!(summary.scale.is_empty() && summary.scale_tests.is_empty(), "untested phases are on no step");
+    assert_eq!(summary.untested.len(), 4);
+    assert_eq!(worst.scale_state, Some(ScaleState::Untested));
+    let needed = worst.performance.needed.as_ref().unwrap();
+    assert!(needed.phase_s > 10.0 && needed.width.is_none() && needed.reason.contains("run each phase"), "{needed:?}");
+    assert!(worst.pressure.needed.as_ref().unwrap().phase_s >= needed.phase_s);
     let headline = &summary.headline;
     assert!(
         headline.starts_with("Whether neighbours harm RocksDB is unknown: under writer.iodepth = 64"),

@@ -17,7 +17,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. \
               0 is no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a \
               phase that differs significantly from the step's first; a phase without a 95 % interval cannot be tested \
-              and stays on the step. A dashed whisker is no such interval: it shows how much the sample intervals \
+              and is on no step. A dashed whisker is no such interval: it shows how much the sample intervals \
               vary.",
     spec: include_str!("../../../../../charts/pressure-scale.vl.json"),
     input: ChartInput::OneRecording(draw),
@@ -33,9 +33,9 @@ struct ScaleBar {
     phase: String,
     label: String,
     order: usize,
-    /// The step, counted from 1; missing for a phase without pressure.
+    /// The step, counted from 1; missing for a phase that was not tested or has no pressure.
     step: Option<usize>,
-    /// The step in words, at its first phase.
+    /// The step in words, or `untested`, at its first phase.
     step_name: Option<String>,
     pressure: Option<f64>,
     low: Option<f64>,
@@ -74,14 +74,15 @@ fn rows(reader: &RecordingReader) -> Vec<ScaleBar> {
     for (step, ids) in summary.scale.iter().enumerate() {
         for (place, phase) in ids.iter().filter_map(find).enumerate() {
             let name = (place == 0).then(|| format!("step {}", step + 1));
-            rows.push(row(reader, phase, Some((step + 1, name)), rows.len()));
+            rows.push(row(reader, phase, (Some(step + 1), name), rows.len()));
         }
     }
-    let unplaced = |phase: &&PhaseSummary| {
-        phase.kind != PhaseKind::Solo && !summary.scale.iter().flatten().any(|id| *id == phase.id)
-    };
-    for phase in summary.phases.iter().filter(unplaced) {
-        rows.push(row(reader, phase, None, rows.len()));
+    for (place, phase) in summary.untested.iter().filter_map(|untested| find(&untested.id)).enumerate() {
+        rows.push(row(reader, phase, (None, (place == 0).then(|| "untested".to_owned())), rows.len()));
+    }
+    let is_unmeasured = |phase: &&PhaseSummary| phase.kind != PhaseKind::Solo && phase.pressure.value.is_none();
+    for phase in summary.phases.iter().filter(is_unmeasured) {
+        rows.push(row(reader, phase, (None, None), rows.len()));
     }
     rows
 }
@@ -89,10 +90,9 @@ fn rows(reader: &RecordingReader) -> Vec<ScaleBar> {
 fn row(
     reader: &RecordingReader,
     phase: &PhaseSummary,
-    step: Option<(usize, Option<String>)>,
+    (step, step_name): (Option<usize>, Option<String>),
     order: usize,
 ) -> ScaleBar {
-    let (step, step_name) = step.map_or((None, None), |(step, name)| (Some(step), name));
     let ends = whisker(reader.summary, phase);
     let (low, high, whisker) = ends.map_or((None, None, "none"), |(low, high, kind)| (Some(low), Some(high), kind));
     ScaleBar {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use manometer_analysis::summary::{
-    IntervalEstimate, LatencySummary, MeanEstimate, NeighbourSummary, PhaseSummary, Summary,
+    IntervalEstimate, LatencySummary, MeanEstimate, NeighbourSummary, PhaseSummary, Summary, UntestedPhase,
 };
 use manometer_measure::event::Finding;
 use manometer_measure::plan::PhaseKind;
@@ -55,13 +55,13 @@ fn pressure(script: &Script, alone: f64, sure: Sure) -> IntervalEstimate {
     let value = (alone - script.rate) / alone;
     match (script.kind, sure) {
         (PhaseKind::Baseline, _) => {
-            IntervalEstimate { value: Some(0.0), ci_low: Some(0.0), ci_high: Some(0.0), reason: None }
+            IntervalEstimate { value: Some(0.0), ci_low: Some(0.0), ci_high: Some(0.0), ..Default::default() }
         }
         (_, Sure::Intervals) => IntervalEstimate {
             value: Some(value),
             ci_low: Some(value - 0.03),
             ci_high: Some(value + 0.028),
-            reason: None,
+            ..IntervalEstimate::default()
         },
         (_, Sure::QuantilesOnly) => IntervalEstimate {
             value: Some(value),
@@ -95,6 +95,7 @@ fn phase(recording: &Recording, script: &Script, alone: f64, sure: Sure) -> Phas
         settings: settings("writer", script),
         performance: MeanEstimate { unit: "ops/s".into(), ..MeanEstimate::default() },
         pressure: IntervalEstimate::default(),
+        scale_state: None,
         neighbours: BTreeMap::new(),
         fairness: None,
         latency_us: BTreeMap::new(),
@@ -127,6 +128,8 @@ fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
             .into(),
         phases: measured.iter().map(|script| phase(recording, script, alone, sure)).collect(),
         scale: measured.iter().map(|script| vec![script.id.clone()]).collect(),
+        untested: Vec::new(),
+        scale_tests: Vec::new(),
         replays: Default::default(),
         findings: Vec::new(),
     }
@@ -159,7 +162,8 @@ pub fn cut_summary(recording: &Recording) -> Summary {
     let mut summary = summary(recording, &scripts, Sure::QuantilesOnly);
     summary.status = "cut".into();
     summary.headline = "Conditions writer.iodepth = 1 RocksDB keeps 82 % of its throughput".into();
-    summary.scale = vec![vec!["w0".into(), "w1".into()]];
+    let untested = |id: &str| UntestedPhase { id: id.into(), reason: "too short".into() };
+    (summary.scale, summary.untested) = (Vec::new(), vec![untested("w0"), untested("w1")]);
     summary.phases[3].performance.reason = Some("the run ended before this phase".into());
     summary.findings = vec![
         finding("worker-failed", Severity::Error, None, "`writer` failed: No space left on device."),
