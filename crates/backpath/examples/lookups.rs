@@ -3,7 +3,7 @@
 //! `lookups depth [ROUNDS] [FOLDER]`: nanoseconds per warm and per cold look-up by depth, with 1 and 2 threads, and of
 //! `stat(2)` on the same paths below FOLDER. `lookups memory`: bytes per entry. `lookups permission`: nanoseconds per change
 //! of a directory's mode by the size of its subtree. `lookups trace FILE`: probes and look-ups of a trace of paths, one a
-//! line.
+//! line. `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
 
 #![expect(clippy::disallowed_methods, reason = "it measures, and is no library")]
 #![expect(clippy::print_stdout, reason = "its output is its result")]
@@ -35,7 +35,11 @@ fn main() {
         Some("memory") => memory(),
         Some("permission") => permission(),
         Some("trace") => trace(Path::new(&arguments[1])),
-        _ => panic!("one of: depth [ROUNDS] [FOLDER], memory, permission, trace FILE"),
+        #[cfg(feature = "redis")]
+        Some("redis") => redis(&arguments[1]),
+        _ => panic!(
+            "one of: depth [ROUNDS] [FOLDER], memory, permission, trace FILE, redis ADDRESS (with the feature redis)"
+        ),
     };
     println!("{document}");
 }
@@ -86,7 +90,7 @@ impl Scene {
 /// The seed's names: a letter and the level.
 fn files_at(depth: usize) -> Vec<String> {
     let above: String = (1..depth).map(|level| format!("/{}{level}", char::from(b'a' + level as u8 - 1))).collect();
-    (0..FILES).map(|file| format!("{above}/f{file}")).collect()
+    (0..FILES).map(|file| format!("{above}/file{file}")).collect()
 }
 
 /// The nanoseconds per look-up of all files, by each of so many threads at once.
@@ -308,4 +312,41 @@ fn trace(file: &Path) -> String {
         front.0 as f64 / end.0 as f64,
         front_s / end_s
     )
+}
+
+/// An open by a client with a cache, warm and cold, and by one without.
+#[cfg(feature = "redis")]
+fn redis(address: &str) -> String {
+    use backpath::metadata::{MetadataStore, RedisKeyValue};
+    const OPENS: u64 = 2_000;
+    let connect = || RedisKeyValue::connect(address, "backpath-bench:").unwrap();
+    let store = MetadataStore::open_on(connect(), Options::default()).unwrap();
+    let (root, user) = (Credentials::root(), Credentials::new(1000, 1000, &[]));
+    let mut path = String::new();
+    let mut rows = Vec::new();
+    for depth in DEPTHS {
+        let file = format!("{path}/file");
+        store.act(&Operation::Create(file.as_bytes(), 0o644), &root, 0).unwrap();
+        let mut measure = |what: &str, opens: u64, open: &dyn Fn(&MetadataStore<RedisKeyValue>)| {
+            let client = MetadataStore::open_on(connect(), Options::default()).unwrap();
+            if what == "warm" {
+                open(&client);
+            }
+            let (before, start) = (client.round_trips(), Instant::now());
+            (0..opens).for_each(|_| open(&client));
+            let microseconds = start.elapsed().as_secs_f64() * 1e6 / opens as f64;
+            let trips = (client.round_trips() - before) as f64 / opens as f64;
+            rows.push(format!(
+                "{{\"what\":\"{what}\",\"depth\":{depth},\"round_trips\":{trips},\"us\":{microseconds:.1},\"opens\":{opens}}}"
+            ));
+        };
+        let open =
+            |client: &MetadataStore<RedisKeyValue>| drop(client.open(&Query::new(file.as_bytes()), &user).unwrap());
+        measure("cold", 1, &open);
+        measure("warm", OPENS, &open);
+        measure("without a cache", OPENS, &|client| drop(client.open_from_the_front(file.as_bytes(), &user).unwrap()));
+        path = format!("{path}/directory-{depth}");
+        store.act(&Operation::MakeDirectory(path.as_bytes(), 0o755), &root, 0).unwrap();
+    }
+    format!("{{\"rows\":[{}]}}", rows.join(","))
 }

@@ -50,6 +50,8 @@ mod credentials;
 mod epochs;
 mod errno;
 mod forward;
+#[cfg(feature = "fuse")]
+pub mod fuse;
 mod memory;
 pub mod metadata;
 mod operation;

@@ -1,7 +1,7 @@
 //! Changes of the file system, as the cache has to hear of them.
 
 use super::PathCache;
-use super::node::inode_key;
+use super::node::{Key, inode_bytes};
 use crate::attributes::Entry;
 use crate::epochs::Scope;
 use crate::errno::Errno;
@@ -50,23 +50,23 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// `EINVAL` for a path that is not canonical.
     pub fn begin_change(&self, changes: &[Change<'_>]) -> Result<OpenChange<'_, E>, Errno> {
         let mut open = OpenChange { cache: self, subtrees: Vec::new(), leaves: Vec::new(), inodes: 0 };
-        let mut keys: Vec<Box<[u8]>> = Vec::new();
+        let mut names: Vec<Name<'_>> = Vec::new();
         for change in changes {
             match *change {
-                Change::Entry(path) => keys.push(checked(path)?.into()),
+                Change::Entry(path) => names.push(Name::Path(checked(path)?)),
                 Change::Subtree(path) => open.subtrees.push((Scope::Structure, self.hash(checked(path)?))),
                 Change::Permission(path) => {
                     let path = checked(path)?;
                     open.subtrees.push((Scope::Permission, self.hash(path)));
-                    keys.push(path.into());
+                    names.push(Name::Path(path));
                 }
                 Change::Inode(inode) => {
-                    keys.push(inode_key(inode).into());
+                    names.push(Name::Inode(inode));
                     open.inodes += 1;
                 }
             }
         }
-        open.begin(&keys);
+        open.begin(&names);
         Ok(open)
     }
 
@@ -77,14 +77,14 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
 
 impl<E: Entry + Send + Sync + 'static> OpenChange<'_, E> {
     /// First nothing more may be kept, then what is kept goes.
-    fn begin(&mut self, keys: &[Box<[u8]>]) {
-        self.leaves = keys.iter().map(|key| self.cache.hash(key)).collect();
+    fn begin(&mut self, names: &[Name<'_>]) {
+        self.leaves = names.iter().map(|name| name.hash(self.cache)).collect();
         self.leaves.iter().for_each(|&hash| self.cache.leaves.begin(hash));
         (0..self.inodes).for_each(|_| self.cache.inodes.begin(0));
         self.cache.subtrees.begin(&self.subtrees);
         let guard = crossbeam_epoch::pin();
-        for (key, &hash) in keys.iter().zip(&self.leaves) {
-            self.cache.table.lock(hash).remove(|node| node.path == *key, &guard);
+        for (name, &hash) in names.iter().zip(&self.leaves) {
+            self.cache.table.lock(hash).remove(|node| name.is(&node.key), &guard);
         }
     }
 }
@@ -94,6 +94,28 @@ impl<E: Entry + Send + Sync + 'static> Drop for OpenChange<'_, E> {
         self.cache.subtrees.end(&self.subtrees);
         (0..self.inodes).for_each(|_| self.cache.inodes.end(0));
         self.leaves.iter().for_each(|&hash| self.cache.leaves.end(hash));
+    }
+}
+
+/// What leaves the table by a change.
+enum Name<'a> {
+    Path(&'a [u8]),
+    Inode(u64),
+}
+
+impl Name<'_> {
+    fn hash<E: Entry + Send + Sync + 'static>(&self, cache: &PathCache<E>) -> u64 {
+        match self {
+            Self::Path(path) => cache.hash(path),
+            Self::Inode(inode) => cache.hash(&inode_bytes(*inode)),
+        }
+    }
+
+    fn is(&self, key: &Key) -> bool {
+        match self {
+            Self::Path(path) => key.is_path(path),
+            Self::Inode(inode) => key.is_inode(*inode),
+        }
     }
 }
 

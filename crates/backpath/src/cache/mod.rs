@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_epoch::Guard;
 use parking_lot::RwLock;
 
-use self::node::{Alias, Grants, Node, Value, inode_key, is_shared};
+use self::node::{Alias, Directories, Grants, Key, Node, Value, inode_bytes, is_shared};
 use crate::attributes::{Entry, Kind};
 use crate::credentials::{Credentials, Principal};
 use crate::epochs::{Leaves, Scope, Subtrees, Version};
@@ -91,6 +91,7 @@ pub struct PathCache<E: Entry + Send + Sync + 'static> {
     seed: u64,
     grants: usize,
     table: Table<Node<E>>,
+    directories: Directories,
     subtrees: Subtrees,
     leaves: Leaves,
     inodes: Leaves,
@@ -135,6 +136,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
             seed: options.seed,
             grants: options.grants.min(GRANTS_MAX),
             table: Table::new(options.capacity),
+            directories: Directories::new((options.capacity / 32).clamp(1 << 6, 1 << 16)),
             subtrees: Subtrees::new(cells.max(1)),
             leaves: Leaves::new(LEAF_CELLS),
             inodes: Leaves::new(1),
@@ -172,7 +174,8 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         }
     }
 
-    /// Take one before each look-up in the file system whose result is to be kept.
+    /// Take one before each look-up in the file system whose result is to be kept: before the first directory on the way
+    /// is looked up, not only before the last.
     ///
     /// A path that is not canonical has a ticket too; [`insert`](Self::insert) refuses it.
     pub fn ticket(&self, path: &[u8]) -> Ticket {
@@ -207,7 +210,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
 
     /// The bytes that the cache takes on the heap while it is empty: its table and its epochs.
     pub fn fixed_bytes(&self) -> usize {
-        self.table.table_bytes() + self.subtrees.bytes() + LEAF_CELLS * size_of::<u64>()
+        self.table.table_bytes() + self.directories.bytes() + self.subtrees.bytes() + LEAF_CELLS * size_of::<u64>()
     }
 
     /// The bytes of one entry, without its path and what `E` allocates.
@@ -294,7 +297,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// Remembers that the principal may search every directory on the way, as a walk that began at `since` found.
     pub(crate) fn grant(&self, place: &Place<'_>, principal: &Principal, since: u64, guard: &Guard) {
         let bucket = self.table.lock(place.hash());
-        let Some(node) = bucket.find(|node| *node.path == *place.path, guard) else { return };
+        let Some(node) = bucket.find(|node| node.key.is_path(place.path), guard) else { return };
         let now = self.subtrees.now();
         let Some(keeps_grants) = self.is_current(node, place) else { return };
         if self.is_granted(node, principal) && keeps_grants || !self.may_grant(place, since) {
@@ -331,7 +334,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     #[inline]
     fn probe<'g>(&self, place: &Place<'_>, probes: &mut u32, guard: &'g Guard) -> Option<&'g Node<E>> {
         *probes += 1;
-        self.table.find(place.hash(), |node| *node.path == *place.path, guard)
+        self.table.find(place.hash(), |node| node.key.is_path(place.path), guard)
     }
 
     /// Whether the node's grants still hold; `None` if not even its value does. The epoch is loaded after the node was
@@ -371,8 +374,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// The object of an inode that has several names.
     fn shared(&self, inode: u64, probes: &mut u32, guard: &Guard) -> Option<E> {
         *probes += 1;
-        let key = inode_key(inode);
-        let node = self.table.find(self.hash(&key), |node| *node.path == key, guard)?;
+        let node = self.table.find(self.hash(&inode_bytes(inode)), |node| node.key.is_inode(inode), guard)?;
         match &node.value {
             Value::Present(entry) => Some(entry.clone()),
             _ => None,
@@ -422,18 +424,19 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         if !self.leaves.is_current(hash, ticket.version) || self.subtrees.is_open(place.prefixes()) {
             return false;
         }
-        if !self.subtrees.is_current(Scope::Structure, ticket.epoch, place.prefixes()) {
+        // The directory that was asked may have been reached before the ticket was taken: what it says is no older.
+        let reached = granted.map_or(ticket.epoch, |(_, since)| since.min(ticket.epoch));
+        if !self.subtrees.is_current(Scope::Structure, reached, place.prefixes()) {
             return false;
         }
-        let before = bucket.find(|node| *node.path == *place.path, guard);
+        let before = bucket.find(|node| node.key.is_path(place.path), guard);
         let kept = before.filter(|node| self.is_current(node, place) == Some(true)).map(|node| node.grants);
         let mut grants = kept.unwrap_or_default();
         let grantee = granted.filter(|&(principal, since)| principal.cache == self.id && self.may_grant(place, since));
         if let Some((principal, _)) = grantee {
             grants = grants.with(principal.id, self.grants, self.random());
         }
-        let stamp = grantee.map_or(ticket.epoch, |(_, since)| since.min(ticket.epoch));
-        self.put(&bucket, place, value, grants, stamp, guard);
+        self.put(&bucket, place, value, grants, reached, guard);
         true
     }
 
@@ -442,13 +445,13 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         if !is_shared(entry) {
             return true;
         }
-        let key = inode_key(entry.inode());
-        let bucket = self.table.lock(self.hash(&key));
+        let inode = entry.inode();
+        let bucket = self.table.lock(self.hash(&inode_bytes(inode)));
         let is_current = self.inodes.is_current(0, ticket.inodes);
         if is_current {
             let (stamp, grants) = (AtomicU64::new(ticket.epoch), Grants::default());
-            let node = Node { path: key.into(), stamp, grants, value: Value::Present(entry.clone()) };
-            bucket.insert(node, |node| *node.path == key, guard);
+            let node = Node { key: Key::Inode(inode), stamp, grants, value: Value::Present(entry.clone()) };
+            bucket.insert(node, |node| node.key.is_inode(inode), guard);
         }
         is_current
     }
@@ -462,8 +465,10 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         stamp: u64,
         guard: &Guard,
     ) {
-        let node = Node { path: place.path.into(), stamp: AtomicU64::new(stamp), grants, value };
-        bucket.insert(node, |node| *node.path == *place.path, guard);
+        let directory = place.hashes.of(crate::path::parent(place.path).len());
+        let key = self.directories.key(place.path, directory);
+        let node = Node { key, stamp: AtomicU64::new(stamp), grants, value };
+        bucket.insert(node, |node| node.key.is_path(place.path), guard);
     }
 
     fn random(&self) -> u64 {

@@ -1,20 +1,75 @@
 //! What the table holds for one path.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use parking_lot::Mutex;
+
 use crate::attributes::Entry;
+use crate::path::parent;
 
 /// The most principals that an entry can remember.
-pub const GRANTS_MAX: usize = 8;
+pub const GRANTS_MAX: usize = 6;
 
 /// What is known of one path. All but the stamp is fixed: a change replaces the node.
 pub(super) struct Node<E> {
-    /// The path inside the crate, or the number of an inode.
-    pub path: Box<[u8]>,
+    pub key: Key,
     /// The epoch at which value and grants were right.
     pub stamp: AtomicU64,
     pub grants: Grants,
     pub value: Value<E>,
+}
+
+/// What a node is found by.
+#[derive(Debug, Clone)]
+pub(super) enum Key {
+    /// A path: that of the directory, which entries of a directory share, and the name in it. The root has no name.
+    Path(Arc<[u8]>, Box<[u8]>),
+    /// An object with several names.
+    Inode(u64),
+}
+
+impl Key {
+    /// Whether it is this path inside the crate.
+    #[inline]
+    pub fn is_path(&self, path: &[u8]) -> bool {
+        let Self::Path(directory, name) = self else { return false };
+        if name.is_empty() {
+            return path.is_empty();
+        }
+        let Some(slash) = path.len().checked_sub(name.len() + 1) else { return false };
+        path[slash] == b'/' && path[slash + 1..] == **name && path[..slash] == **directory
+    }
+
+    /// Whether it is this inode.
+    pub fn is_inode(&self, inode: u64) -> bool {
+        matches!(self, Self::Inode(own) if *own == inode)
+    }
+}
+
+/// Paths of directories that were used last, so that the entries of a directory share one.
+pub(super) struct Directories(Box<[Mutex<Arc<[u8]>>]>);
+
+impl Directories {
+    pub fn new(places: usize) -> Self {
+        let none: Arc<[u8]> = Arc::from([].as_slice());
+        Self((0..places.next_power_of_two()).map(|_| Mutex::new(Arc::clone(&none))).collect())
+    }
+
+    /// The key of a path inside the crate; `hash` is that of its directory.
+    pub fn key(&self, path: &[u8], hash: u64) -> Key {
+        let directory = parent(path);
+        let name = path.get(directory.len() + 1..).unwrap_or_default().into();
+        let mut place = self.0[hash as usize & (self.0.len() - 1)].lock();
+        if **place != *directory {
+            *place = directory.into();
+        }
+        Key::Path(Arc::clone(&place), name)
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
 }
 
 /// Where a path leads.
@@ -84,16 +139,31 @@ pub(super) fn is_shared<E: Entry>(entry: &E) -> bool {
     entry.links() > 1 && entry.kind() != crate::Kind::Directory
 }
 
-/// The key of an inode, which no path equals: paths inside the crate are empty or begin with a slash.
-pub(super) fn inode_key(inode: u64) -> [u8; 9] {
-    let mut key = [0; 9];
-    key[1..].copy_from_slice(&inode.to_le_bytes());
-    key
+/// What an inode is hashed as.
+pub(super) fn inode_bytes(inode: u64) -> [u8; 8] {
+    inode.to_le_bytes()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_equal_to_their_path_alone_and_share_their_directory() {
+        let directories = Directories::new(4);
+        let paths: [&[u8]; 6] = [b"", b"/a", b"/ab", b"/a/b", b"/a/c", b"/a/b/c"];
+        let keys = paths.map(|path| directories.key(path, 1));
+        for (index, key) in keys.iter().enumerate() {
+            for (other, path) in paths.iter().enumerate() {
+                assert_eq!(key.is_path(path), index == other, "{key:?} {path:?}");
+            }
+            assert!(!key.is_inode(0));
+        }
+        let (Key::Path(one, _), Key::Path(other, _)) = (&keys[3], &keys[4]) else { panic!("not paths") };
+        assert!(Arc::ptr_eq(one, other));
+        assert!(Key::Inode(7).is_inode(7) && !Key::Inode(7).is_inode(8));
+        assert!(!Key::Inode(u64::from_le_bytes(*b"/abcdefg")).is_path(b"/abcdefg"));
+    }
 
     #[test]
     fn a_full_list_replaces_one() {

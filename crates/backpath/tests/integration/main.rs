@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod awaited;
+#[cfg(feature = "fuse")]
+mod fuse;
 mod links;
 mod metadata;
 mod model;

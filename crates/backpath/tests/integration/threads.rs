@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use backpath::{Errno, Operation, Options};
+use backpath::{Attributes, Counts, Errno, Operation, Options, Query, Resolver, Store};
 
 use crate::support::{Scene, user};
 
-const ROUNDS: u64 = 3_000;
+const ROUNDS: u64 = 1_000;
 
 /// A file below a gate, which one thread opens and closes by turns in the way given; the others may pass only
 /// if it was open at some moment between question and answer.
@@ -34,6 +34,7 @@ fn gate(operations: &[Operation<'_>], open: &(impl Fn(&Scene) + Sync), close: &(
                 }
             });
         }
+        let _over = Over(&is_over);
         for _ in 0..ROUNDS {
             turn.fetch_add(1, Ordering::SeqCst);
             open(&scene);
@@ -44,8 +45,72 @@ fn gate(operations: &[Operation<'_>], open: &(impl Fn(&Scene) + Sync), close: &(
             let (answer, _) = scene.backwards(path.as_bytes(), &user(9), true);
             assert!(answer.is_err(), "{path}: let in while it is closed");
         }
-        is_over.store(true, Ordering::Release);
     });
+}
+
+/// Ends the others, also when an assertion fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// A file system that changes between a look-up's answer and the next question.
+struct Interfering<'a> {
+    scene: &'a Scene,
+    name: &'static [u8],
+    change: &'a dyn Fn(&Scene),
+    is_done: AtomicBool,
+}
+
+impl Store for Interfering<'_> {
+    type Entry = Attributes;
+    type Error = std::convert::Infallible;
+
+    fn root(&self) -> Result<Attributes, Self::Error> {
+        self.scene.files.root()
+    }
+
+    fn look_up(&self, directory: &Attributes, name: &[u8]) -> Result<Option<Attributes>, Self::Error> {
+        let answer = self.scene.files.look_up(directory, name);
+        if name == self.name && !self.is_done.swap(true, Ordering::Relaxed) {
+            (self.change)(self.scene);
+        }
+        answer
+    }
+}
+
+/// What a walk finds in a directory that moved away while it was in it is not kept for the path that it had.
+#[test]
+fn a_walk_in_a_directory_that_moved_keeps_nothing() {
+    let changes: [&dyn Fn(&Scene); 4] = [
+        &|scene| scene.files.mount(b"/a/gate", 0o755, &scene.cache).unwrap(),
+        &|scene| act(scene, &Operation::Rename(b"/a/gate", b"/a/moved")),
+        &|scene| act(scene, &Operation::ChangeMode(b"/a/gate", 0o700)),
+        &|scene| {
+            act(scene, &Operation::Rename(b"/a/gate", b"/a/moved"));
+            act(scene, &Operation::MakeDirectory(b"/a/gate", 0o755));
+        },
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        for name in [b"a".as_slice(), b"gate", b"b", b"file"] {
+            for path in ["/a/gate/b/file", "/link/file", "/a/gate/b/../b/file", "/a/gate/b/missing"] {
+                let scene = Scene::new(Options::default()).with(&TREE);
+                let store = Interfering { scene: &scene, name, change, is_done: AtomicBool::new(false) };
+                let principal = scene.cache.principal(&user(1));
+                // Whatever it says: it began before the change.
+                let query = Query::new(path.as_bytes());
+                let _ = Resolver::new(&scene.cache).resolve(&query, &principal, &store, &mut Counts::default());
+                for path in ["/a/gate/b/file", "/a/gate/b", "/a/gate/b/missing", "/link/file", "/a/moved/b/file"] {
+                    let (answer, _) = scene.backwards(path.as_bytes(), &user(1), true);
+                    let expected = scene.forwards(path.as_bytes(), &user(1), true);
+                    assert_eq!(answer, expected, "{path} after change {number} at {name:?}");
+                }
+            }
+        }
+    }
 }
 
 const TREE: [Operation<'static>; 5] = [

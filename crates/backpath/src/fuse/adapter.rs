@@ -1,0 +1,468 @@
+//! The kernel's questions, asked by number, as questions by path.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags, RenameFlags,
+    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
+    Request, TimeOrNow, WriteFlags,
+};
+use parking_lot::{Mutex, RwLock};
+use rustix::io::Errno;
+
+use super::nodes::Nodes;
+use super::path_file_system::{Attribution, FileType, Handle, NewObject, PathFileSystem, SetStat, Stat};
+use crate::path::NAME_MAX;
+
+type Listing = Arc<Vec<(Vec<u8>, u64, FileType)>>;
+/// Open files by handle, with their inodes.
+type OpenFiles<H> = HashMap<u64, (u64, Arc<H>)>;
+
+pub(super) struct Adapter<F: PathFileSystem> {
+    files: F,
+    kernel_cache: Duration,
+    nodes: RwLock<Nodes>,
+    open: Mutex<OpenFiles<F::Handle>>,
+    listings: Mutex<HashMap<u64, Listing>>,
+    last_handle: AtomicU64,
+}
+
+impl<F: PathFileSystem> Adapter<F> {
+    pub fn new(files: F, kernel_cache: Duration) -> Self {
+        Self {
+            files,
+            kernel_cache,
+            nodes: RwLock::default(),
+            open: Mutex::default(),
+            listings: Mutex::default(),
+            last_handle: AtomicU64::new(0),
+        }
+    }
+
+    fn path(&self, number: INodeNo) -> Result<Vec<u8>, Errno> {
+        self.nodes.read().path(number.0).map(<[u8]>::to_vec).ok_or(Errno::STALE)
+    }
+
+    fn child(&self, parent: INodeNo, name: &OsStr) -> Result<Vec<u8>, Errno> {
+        if name.len() > NAME_MAX {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let mut path = self.path(parent)?;
+        if path == b"/" {
+            path.clear();
+        }
+        path.push(b'/');
+        path.extend_from_slice(name.as_bytes());
+        Ok(path)
+    }
+
+    fn remember(&self, path: &[u8], stat: Stat) -> FileAttr {
+        self.nodes.write().remember(stat.inode, path);
+        attributes(&stat)
+    }
+
+    /// An open file of an object that may have lost its names.
+    fn handle_of(&self, number: INodeNo) -> Option<Arc<F::Handle>> {
+        self.open.lock().values().find(|(inode, _)| *inode == number.0).map(|(_, handle)| Arc::clone(handle))
+    }
+
+    fn handle(&self, handle: FileHandle) -> Result<Arc<F::Handle>, Errno> {
+        self.open.lock().get(&handle.0).map(|(_, handle)| Arc::clone(handle)).ok_or(Errno::BADF)
+    }
+
+    fn stat(&self, number: INodeNo) -> Result<Stat, Errno> {
+        match self.path(number) {
+            Ok(path) => self.files.stat(&path),
+            Err(stale) => self.handle_of(number).ok_or(stale)?.stat(),
+        }
+    }
+
+    fn set(&self, number: INodeNo, set: &SetStat) -> Result<Stat, Errno> {
+        match self.path(number) {
+            Ok(path) => self.files.set(&path, set),
+            Err(stale) => {
+                let handle = self.handle_of(number).ok_or(stale)?;
+                set.size.map_or(Ok(()), |size| handle.set_size(size))?;
+                handle.stat()
+            }
+        }
+    }
+
+    fn create_at(
+        &self,
+        parent: INodeNo,
+        name: &OsStr,
+        object: NewObject<'_>,
+        by: Attribution,
+    ) -> Result<(Vec<u8>, FileAttr), Errno> {
+        let path = self.child(parent, name)?;
+        let stat = self.files.create(&path, object, by)?;
+        let attributes = self.remember(&path, stat);
+        Ok((path, attributes))
+    }
+
+    fn keep_open(&self, number: u64, handle: F::Handle) -> FileHandle {
+        let next = self.last_handle.fetch_add(1, Ordering::Relaxed) + 1;
+        self.open.lock().insert(next, (number, Arc::new(handle)));
+        FileHandle(next)
+    }
+
+    fn entry(&self, reply: ReplyEntry, result: Result<FileAttr, Errno>) {
+        match result {
+            Ok(attributes) => reply.entry(&self.kernel_cache, &attributes, Generation(0)),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+}
+
+impl<F: PathFileSystem> Filesystem for Adapter<F> {
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let found = self.child(parent, name).and_then(|path| {
+            let stat = self.files.stat(&path)?;
+            Ok(self.remember(&path, stat))
+        });
+        self.entry(reply, found);
+    }
+
+    fn forget(&self, _request: &Request, number: INodeNo, lookups: u64) {
+        self.nodes.write().forget(number.0, lookups);
+    }
+
+    fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        match self.stat(number) {
+            Ok(stat) => reply.attr(&self.kernel_cache, &attributes(&stat)),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        accessed: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _changed: Option<SystemTime>,
+        _handle: Option<FileHandle>,
+        _created: Option<SystemTime>,
+        _flags_changed: Option<SystemTime>,
+        _backed_up: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let mode = mode.map(|mode| (mode & 0o7777) as u16);
+        let set = SetStat { mode, uid, gid, size, accessed: accessed.map(time), modified: modified.map(time) };
+        match self.set(number, &set) {
+            Ok(stat) => reply.attr(&self.kernel_cache, &attributes(&stat)),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
+        match self.path(number).and_then(|path| self.files.read_link(&path)) {
+            Ok(target) => reply.data(&target),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        device: u32,
+        reply: ReplyEntry,
+    ) {
+        let object = NewObject::Node(type_of_mode(mode), device);
+        let made = self.create_at(parent, name, object, attribution(request, mode, umask));
+        self.entry(reply, made.map(|(_, attributes)| attributes));
+    }
+
+    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
+        let made = self.create_at(parent, name, NewObject::Directory, attribution(request, mode, umask));
+        self.entry(reply, made.map(|(_, attributes)| attributes));
+    }
+
+    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+        let object = NewObject::Symlink(target.as_os_str().as_bytes());
+        let made = self.create_at(parent, name, object, attribution(request, 0o777, 0));
+        self.entry(reply, made.map(|(_, attributes)| attributes));
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let done = self.child(parent, name).and_then(|path| {
+            self.files.unlink(&path)?;
+            self.nodes.write().unlink(&path);
+            Ok(())
+        });
+        empty(reply, done);
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let done = self.child(parent, name).and_then(|path| {
+            self.files.remove_directory(&path)?;
+            self.nodes.write().unlink(&path);
+            Ok(())
+        });
+        empty(reply, done);
+    }
+
+    fn rename(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let rename = || {
+            let keeps = flags == RenameFlags::RENAME_NOREPLACE;
+            if !flags.is_empty() && !keeps {
+                return Err(Errno::INVAL);
+            }
+            let (from, to) = (self.child(parent, name)?, self.child(new_parent, new_name)?);
+            self.files.rename(&from, &to, keeps)?;
+            let is_same = self.files.stat(&from).is_ok();
+            if !is_same {
+                self.nodes.write().rename(&from, &to);
+            }
+            Ok(())
+        };
+        empty(reply, rename());
+    }
+
+    fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let link = || {
+            let (path, new) = (self.path(number)?, self.child(parent, name)?);
+            let stat = self.files.link(&path, &new)?;
+            Ok(self.remember(&new, stat))
+        };
+        self.entry(reply, link());
+    }
+
+    fn open(&self, _request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let opened = self.path(number).and_then(|path| self.files.open(&path, writes(flags.0)));
+        match opened {
+            Ok(handle) => reply.opened(self.keep_open(number.0, handle), FopenFlags::empty()),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        let create = || {
+            let object = NewObject::Node(FileType::Regular, 0);
+            let (path, attributes) = self.create_at(parent, name, object, attribution(request, mode, umask))?;
+            let handle = self.files.open(&path, writes(flags))?;
+            Ok((attributes, self.keep_open(attributes.ino.0, handle)))
+        };
+        match create() {
+            Ok((attributes, handle)) => {
+                reply.created(&self.kernel_cache, &attributes, Generation(0), handle, FopenFlags::empty());
+            }
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        match self.handle(handle).and_then(|handle| handle.read(offset, size as usize)) {
+            Ok(bytes) => reply.data(&bytes),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        bytes: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        match self.handle(handle).and_then(|handle| handle.write(offset, bytes)) {
+            Ok(written) => reply.written(written as u32),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn flush(&self, _request: &Request, _number: INodeNo, _handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
+        reply.ok();
+    }
+
+    fn release(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.open.lock().remove(&handle.0);
+        reply.ok();
+    }
+
+    fn fsync(&self, _request: &Request, _number: INodeNo, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
+        empty(reply, self.handle(handle).and_then(|handle| handle.sync(data_only)));
+    }
+
+    /// The names are read once, so that those who change the directory meanwhile change no place in the listing.
+    fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        match self.path(number).and_then(|path| self.files.list(&path)) {
+            Ok(names) => {
+                let next = self.last_handle.fetch_add(1, Ordering::Relaxed) + 1;
+                self.listings.lock().insert(next, Arc::new(names));
+                reply.opened(FileHandle(next), FopenFlags::empty());
+            }
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+
+    fn readdir(&self, _request: &Request, number: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let Some(names) = self.listings.lock().get(&handle.0).cloned() else {
+            return reply.error(code(Errno::BADF));
+        };
+        let dots = [(b".".to_vec(), number.0, FileType::Directory), (b"..".to_vec(), number.0, FileType::Directory)];
+        let all = dots.iter().chain(names.iter()).enumerate().skip(usize::try_from(offset).unwrap_or(usize::MAX));
+        for (place, (name, inode, file_type)) in all {
+            if reply.add(INodeNo(*inode), place as u64 + 1, kind(*file_type), OsStr::from_bytes(name)) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        self.listings.lock().remove(&handle.0);
+        reply.ok();
+    }
+
+    fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
+        match self.files.space() {
+            Ok(space) => reply.statfs(
+                space.blocks,
+                space.free,
+                space.available,
+                space.files,
+                space.files_free,
+                space.block_size,
+                NAME_MAX as u32,
+                space.block_size,
+            ),
+            Err(errno) => reply.error(code(errno)),
+        }
+    }
+}
+
+fn empty(reply: ReplyEmpty, done: Result<(), Errno>) {
+    match done {
+        Ok(()) => reply.ok(),
+        Err(errno) => reply.error(code(errno)),
+    }
+}
+
+fn code(errno: Errno) -> fuser::Errno {
+    fuser::Errno::from_i32(errno.raw_os_error())
+}
+
+fn attribution(request: &Request, mode: u32, umask: u32) -> Attribution {
+    Attribution { uid: request.uid(), gid: request.gid(), mode: (mode & !umask & 0o7777) as u16 }
+}
+
+fn writes(flags: i32) -> bool {
+    let access = rustix::fs::OFlags::from_bits_retain(flags as u32) & rustix::fs::OFlags::ACCMODE;
+    access != rustix::fs::OFlags::RDONLY
+}
+
+#[expect(clippy::disallowed_methods, reason = "the kernel asks for the present time, to be stored")]
+fn time(time: TimeOrNow) -> SystemTime {
+    match time {
+        TimeOrNow::SpecificTime(time) => time,
+        TimeOrNow::Now => SystemTime::now(),
+    }
+}
+
+fn type_of_mode(mode: u32) -> FileType {
+    match rustix::fs::FileType::from_raw_mode(mode) {
+        rustix::fs::FileType::Fifo => FileType::Pipe,
+        rustix::fs::FileType::Socket => FileType::Socket,
+        rustix::fs::FileType::CharacterDevice => FileType::CharacterDevice,
+        rustix::fs::FileType::BlockDevice => FileType::BlockDevice,
+        _ => FileType::Regular,
+    }
+}
+
+fn kind(file_type: FileType) -> fuser::FileType {
+    match file_type {
+        FileType::Directory => fuser::FileType::Directory,
+        FileType::Symlink => fuser::FileType::Symlink,
+        FileType::Regular => fuser::FileType::RegularFile,
+        FileType::Pipe => fuser::FileType::NamedPipe,
+        FileType::Socket => fuser::FileType::Socket,
+        FileType::CharacterDevice => fuser::FileType::CharDevice,
+        FileType::BlockDevice => fuser::FileType::BlockDevice,
+    }
+}
+
+fn attributes(stat: &Stat) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(stat.inode),
+        size: stat.size,
+        blocks: stat.blocks,
+        atime: stat.accessed,
+        mtime: stat.modified,
+        ctime: stat.changed,
+        crtime: stat.changed,
+        kind: kind(stat.file_type),
+        perm: stat.mode,
+        nlink: stat.links,
+        uid: stat.uid,
+        gid: stat.gid,
+        rdev: stat.device,
+        blksize: 4096,
+        flags: 0,
+    }
+}

@@ -1,0 +1,182 @@
+//! What is mounted: a file system that is asked by path.
+
+use std::time::SystemTime;
+
+use rustix::io::Errno;
+
+use crate::attributes::{Entry, Kind};
+use crate::credentials::Credentials;
+
+/// What an object is, in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileType {
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A regular file.
+    Regular,
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharacterDevice,
+    /// A block device.
+    BlockDevice,
+}
+
+/// The attributes of an object as `stat(2)` has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stat {
+    /// Its number, the same for all names.
+    pub inode: u64,
+    /// What it is.
+    pub file_type: FileType,
+    /// The lower twelve bits of its mode.
+    pub mode: u16,
+    /// Names.
+    pub links: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// The device that a device file stands for.
+    pub device: u32,
+    /// Bytes.
+    pub size: u64,
+    /// Blocks of 512 bytes.
+    pub blocks: u64,
+    /// Last access.
+    pub accessed: SystemTime,
+    /// Last change of the content.
+    pub modified: SystemTime,
+    /// Last change of the attributes.
+    pub changed: SystemTime,
+}
+
+/// The kernel checks permissions of a mount, so the cache's own check lets through.
+impl Entry for Stat {
+    fn kind(&self) -> Kind {
+        match self.file_type {
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Symlink,
+            _ => Kind::File,
+        }
+    }
+
+    fn target(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn may_search(&self, _credentials: &Credentials) -> bool {
+        true
+    }
+
+    fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    fn links(&self) -> u32 {
+        self.links
+    }
+}
+
+/// Who creates something, and with which mode.
+#[derive(Debug, Clone, Copy)]
+pub struct Attribution {
+    /// Owner.
+    pub uid: u32,
+    /// Group, unless the directory gives its own.
+    pub gid: u32,
+    /// Mode, without the bits that the process masks.
+    pub mode: u16,
+}
+
+/// What is created.
+#[derive(Debug, Clone, Copy)]
+pub enum NewObject<'a> {
+    /// A file, pipe, socket or device.
+    Node(FileType, u32),
+    /// A directory.
+    Directory,
+    /// A symbolic link to this target.
+    Symlink(&'a [u8]),
+}
+
+/// Attributes to change; what is `None` stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SetStat {
+    /// Mode.
+    pub mode: Option<u16>,
+    /// Owner.
+    pub uid: Option<u32>,
+    /// Group.
+    pub gid: Option<u32>,
+    /// Bytes.
+    pub size: Option<u64>,
+    /// Last access.
+    pub accessed: Option<SystemTime>,
+    /// Last change of the content.
+    pub modified: Option<SystemTime>,
+}
+
+/// Room, in blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Space {
+    /// Bytes of a block.
+    pub block_size: u32,
+    /// All blocks.
+    pub blocks: u64,
+    /// Free blocks.
+    pub free: u64,
+    /// Free blocks that users other than root may take.
+    pub available: u64,
+    /// Objects.
+    pub files: u64,
+    /// Objects that can be added.
+    pub files_free: u64,
+}
+
+/// An open file.
+pub trait Handle: Send + Sync + 'static {
+    /// Bytes from an offset; fewer at the end.
+    fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, Errno>;
+    /// Writes bytes at an offset; returns how many.
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Makes the content durable.
+    fn sync(&self, data_only: bool) -> Result<(), Errno>;
+    /// The file's attributes, also when it has no name any more.
+    fn stat(&self) -> Result<Stat, Errno>;
+    /// Changes its size, also when it has no name any more.
+    fn set_size(&self, size: u64) -> Result<(), Errno>;
+}
+
+/// A file system. Paths are canonical, and no symbolic link is followed. Permissions are the caller's business.
+pub trait PathFileSystem: Send + Sync + 'static {
+    /// Its open files.
+    type Handle: Handle;
+
+    /// The attributes of an object.
+    fn stat(&self, path: &[u8]) -> Result<Stat, Errno>;
+    /// Where a symbolic link leads.
+    fn read_link(&self, path: &[u8]) -> Result<Vec<u8>, Errno>;
+    /// Names in a directory with inodes and types, without `.` and `..`.
+    fn list(&self, path: &[u8]) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno>;
+    /// Creates an object.
+    fn create(&self, path: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno>;
+    /// Gives an object another name.
+    fn link(&self, path: &[u8], new: &[u8]) -> Result<Stat, Errno>;
+    /// Removes a name that is no directory.
+    fn unlink(&self, path: &[u8]) -> Result<(), Errno>;
+    /// Removes an empty directory.
+    fn remove_directory(&self, path: &[u8]) -> Result<(), Errno>;
+    /// Renames; with `keeps` an object that has the new name stays, and it is an error.
+    fn rename(&self, from: &[u8], to: &[u8], keeps: bool) -> Result<(), Errno>;
+    /// Changes attributes.
+    fn set(&self, path: &[u8], set: &SetStat) -> Result<Stat, Errno>;
+    /// Opens a file for reading, writing or both.
+    fn open(&self, path: &[u8], writes: bool) -> Result<Self::Handle, Errno>;
+    /// Room on the disk.
+    fn space(&self) -> Result<Space, Errno>;
+}

@@ -1,0 +1,197 @@
+//! A metadata store as what is mounted.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::io::Errno;
+
+use super::path_file_system::{Attribution, FileType, Handle, NewObject, PathFileSystem, SetStat, Space, Stat};
+use crate::attributes::{Attributes, Kind};
+use crate::credentials::{Capabilities, Credentials};
+use crate::metadata::{KeyValue, MetadataError, MetadataStore};
+use crate::operation::Operation;
+use crate::resolver::Query;
+
+const BLOCK: u64 = 4096;
+
+/// A metadata store. It has files, directories and links; times are those of modification.
+pub struct StoredFileSystem<K: KeyValue> {
+    store: Arc<MetadataStore<K>>,
+    clock: fn() -> SystemTime,
+}
+
+impl<K: KeyValue + 'static> StoredFileSystem<K> {
+    /// Over a store; `clock` tells the time.
+    pub fn new(store: MetadataStore<K>, clock: fn() -> SystemTime) -> Self {
+        Self { store: Arc::new(store), clock }
+    }
+
+    fn now_ns(&self) -> i64 {
+        nanoseconds((self.clock)())
+    }
+
+    fn act(&self, operation: &Operation<'_>, credentials: &Credentials) -> Result<(), Errno> {
+        self.store.act(operation, credentials, self.now_ns()).map_err(errno)
+    }
+
+    fn attributes(&self, path: &[u8]) -> Result<Attributes, Errno> {
+        let query = Query::new(path).without_following();
+        self.store.open(&query, &Credentials::root()).map(|opened| opened.attributes).map_err(errno)
+    }
+}
+
+impl<K: KeyValue + 'static> PathFileSystem for StoredFileSystem<K> {
+    type Handle = StoredHandle<K>;
+
+    fn stat(&self, path: &[u8]) -> Result<Stat, Errno> {
+        self.attributes(path).map(|attributes| stat(&attributes))
+    }
+
+    fn read_link(&self, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.attributes(path)?.target.map(|target| target.to_vec()).ok_or(Errno::INVAL)
+    }
+
+    fn list(&self, path: &[u8]) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno> {
+        let names = self.store.list(path, &Credentials::root()).map_err(errno)?;
+        Ok(names.into_iter().map(|(name, inode, kind)| (name, inode, file_type(kind))).collect())
+    }
+
+    fn create(&self, path: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
+        let credentials = Credentials::new(by.uid, by.gid, &[]).with_capabilities(Capabilities::ALL);
+        let operation = match object {
+            NewObject::Node(FileType::Regular, _) => Operation::Create(path, by.mode),
+            NewObject::Node(..) => return Err(Errno::PERM),
+            NewObject::Directory => Operation::MakeDirectory(path, by.mode),
+            NewObject::Symlink(target) => Operation::Symlink(target, path),
+        };
+        self.act(&operation, &credentials)?;
+        self.stat(path)
+    }
+
+    fn link(&self, path: &[u8], new: &[u8]) -> Result<Stat, Errno> {
+        self.act(&Operation::Link(path, new), &Credentials::root())?;
+        self.stat(new)
+    }
+
+    fn unlink(&self, path: &[u8]) -> Result<(), Errno> {
+        self.act(&Operation::Unlink(path), &Credentials::root())
+    }
+
+    fn remove_directory(&self, path: &[u8]) -> Result<(), Errno> {
+        self.act(&Operation::RemoveDirectory(path), &Credentials::root())
+    }
+
+    fn rename(&self, from: &[u8], to: &[u8], keeps: bool) -> Result<(), Errno> {
+        if keeps && self.attributes(to).is_ok() {
+            return Err(Errno::EXIST);
+        }
+        self.act(&Operation::Rename(from, to), &Credentials::root())
+    }
+
+    fn set(&self, path: &[u8], set: &SetStat) -> Result<Stat, Errno> {
+        let before = self.attributes(path)?;
+        if let Some(size) = set.size {
+            self.store.truncate(before.inode, size, self.now_ns()).map_err(errno)?;
+        }
+        // A link's own attributes are never looked at: an operation would change what it leads to.
+        if before.kind != Kind::Symlink {
+            if set.uid.is_some() || set.gid.is_some() {
+                let (uid, gid) = (set.uid.unwrap_or(before.uid), set.gid.unwrap_or(before.gid));
+                self.act(&Operation::ChangeOwner(path, uid, gid), &Credentials::root())?;
+            }
+            // A file that changes hands keeps no right to act as its owner.
+            let is_given = (set.uid.is_some() || set.gid.is_some()) && before.kind == Kind::File;
+            let mode = set.mode.or_else(|| is_given.then_some(before.mode & !0o6000));
+            if let Some(mode) = mode.filter(|mode| *mode != before.mode) {
+                self.act(&Operation::ChangeMode(path, mode), &Credentials::root())?;
+            }
+        }
+        if let Some(modified) = set.modified {
+            self.store.touch(before.inode, nanoseconds(modified)).map_err(errno)?;
+        }
+        self.stat(path)
+    }
+
+    fn open(&self, path: &[u8], _writes: bool) -> Result<StoredHandle<K>, Errno> {
+        let inode = self.attributes(path)?.inode;
+        Ok(StoredHandle { store: Arc::clone(&self.store), clock: self.clock, inode })
+    }
+
+    /// A store knows no limit: it says that there is room, as network file systems do.
+    fn space(&self) -> Result<Space, Errno> {
+        let (blocks, files) = (1 << 30, 1 << 30);
+        let block_size = BLOCK as u32;
+        Ok(Space { block_size, blocks, free: blocks, available: blocks, files, files_free: files })
+    }
+}
+
+/// An open file of the store.
+pub struct StoredHandle<K: KeyValue> {
+    store: Arc<MetadataStore<K>>,
+    clock: fn() -> SystemTime,
+    inode: u64,
+}
+
+impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
+    fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
+        self.store.read(self.inode, offset, length).map_err(errno)
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        self.store.write(self.inode, offset, bytes, nanoseconds((self.clock)())).map_err(errno)
+    }
+
+    /// Every write is as durable as the key-value store makes it.
+    fn sync(&self, _data_only: bool) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn stat(&self) -> Result<Stat, Errno> {
+        self.store.stat(self.inode).map(|attributes| stat(&attributes)).map_err(errno)
+    }
+
+    fn set_size(&self, size: u64) -> Result<(), Errno> {
+        self.store.truncate(self.inode, size, nanoseconds((self.clock)())).map_err(errno)
+    }
+}
+
+/// What is no refusal is a failure of the store.
+fn errno<E: std::error::Error>(error: MetadataError<E>) -> Errno {
+    error.errno().map_or(Errno::IO, |refused| Errno::from_raw_os_error(refused.code()))
+}
+
+fn stat(attributes: &Attributes) -> Stat {
+    let modified = time(attributes.modified_ns);
+    Stat {
+        inode: attributes.inode,
+        file_type: file_type(attributes.kind),
+        mode: attributes.mode,
+        links: attributes.links,
+        uid: attributes.uid,
+        gid: attributes.gid,
+        device: 0,
+        size: attributes.size,
+        blocks: attributes.size.div_ceil(512),
+        accessed: modified,
+        modified,
+        changed: modified,
+    }
+}
+
+fn file_type(kind: Kind) -> FileType {
+    match kind {
+        Kind::Directory => FileType::Directory,
+        Kind::Symlink => FileType::Symlink,
+        Kind::File => FileType::Regular,
+    }
+}
+
+fn time(nanoseconds: i64) -> SystemTime {
+    let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
+    if nanoseconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
+}
+
+fn nanoseconds(time: SystemTime) -> i64 {
+    let signed = |distance: Duration| i64::try_from(distance.as_nanos()).unwrap_or(i64::MAX);
+    time.duration_since(UNIX_EPOCH).map_or_else(|before| -signed(before.duration()), signed)
+}
