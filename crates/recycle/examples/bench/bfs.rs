@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 use crate::Settings;
-use crate::usage::Usage;
+use crate::usage::{Usage, waited_ns};
 use crate::way::Way;
 
 /// Edges for each vertex, each stored at both of its ends; as in Graph500.
@@ -65,6 +65,14 @@ fn edge(scale: u32, chance: &mut Xoshiro256PlusPlus) -> (u32, u32) {
     (scramble(from), scramble(to))
 }
 
+/// What all threads did.
+#[derive(Default)]
+struct Tally {
+    edges: AtomicU64,
+    /// How long they waited for a processor.
+    waited_ns: AtomicU64,
+}
+
 /// Searches from a vertex with edges.
 pub fn run(path: &Path, settings: &Settings) {
     let way = Way::open(path, settings);
@@ -73,13 +81,14 @@ pub fn run(path: &Path, settings: &Settings) {
     let levels: Vec<AtomicU32> = (0..vertices).map(|_| AtomicU32::new(UNREACHED)).collect();
     let root = (0..vertices).find(|vertex| degree(&way, *vertex) > 0).unwrap();
     levels[root as usize].store(0, Ordering::Relaxed);
-    let before = Usage::now();
-    let (mut frontier, mut level, traversed) = (vec![root as u32], 0, AtomicU64::new(0));
+    let before = Usage::now(way.counters());
+    let (mut frontier, mut level, tally) = (vec![root as u32], 0, Tally::default());
     while !frontier.is_empty() {
         level += 1;
-        frontier = expand(&way, &frontier, &levels, level, threads, &traversed);
+        frontier = expand(&way, &frontier, &levels, level, threads, &tally);
     }
-    println!("{}", before.report(traversed.into_inner(), threads, way.counters()));
+    let waited_ns = tally.waited_ns.into_inner();
+    println!("{}", before.report(tally.edges.into_inner(), threads, waited_ns, way.counters()));
 }
 
 fn degree(way: &Way, vertex: u64) -> u64 {
@@ -87,14 +96,7 @@ fn degree(way: &Way, vertex: u64) -> u64 {
 }
 
 /// The vertices first reached at `level`.
-fn expand(
-    way: &Way,
-    frontier: &[u32],
-    levels: &[AtomicU32],
-    level: u32,
-    threads: u64,
-    traversed: &AtomicU64,
-) -> Vec<u32> {
+fn expand(way: &Way, frontier: &[u32], levels: &[AtomicU32], level: u32, threads: u64, tally: &Tally) -> Vec<u32> {
     let next = AtomicU64::new(0);
     let neighbours = 8 + 8 * (levels.len() as u64 + 1);
     let work = || {
@@ -119,7 +121,8 @@ fn expand(
                 });
             }
         }
-        traversed.fetch_add(edges, Ordering::Relaxed);
+        tally.edges.fetch_add(edges, Ordering::Relaxed);
+        tally.waited_ns.fetch_add(waited_ns(), Ordering::Relaxed);
         reached
     };
     std::thread::scope(|scope| {

@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use recycle::PAGE_BYTES;
 
 use crate::Settings;
-use crate::usage::Usage;
+use crate::usage::{Usage, waited_ns};
 use crate::way::Way;
 
 const PAGE: u64 = PAGE_BYTES as u64;
@@ -26,7 +26,7 @@ pub fn fill(path: &Path, bytes: u64) {
     file.sync_all().unwrap();
 }
 
-/// Touches as many pages as told, warmed up by a tenth of that.
+/// Touches as many pages as told, after others that fill memory.
 pub fn run(path: &Path, settings: &Settings) {
     let pages = std::fs::metadata(path).unwrap().len() / PAGE;
     let way = Way::open(path, settings);
@@ -35,29 +35,37 @@ pub fn run(path: &Path, settings: &Settings) {
     let is_random = settings.word("pattern", "random") == "random";
     let is_write = settings.number("write", 0) == 1;
     let seed = settings.number("seed", 1);
-    touch_all(&way, pages, threads, accesses / 10, is_random, is_write, seed);
-    let before = Usage::now();
-    touch_all(&way, pages, threads, accesses, is_random, is_write, seed + 1_000);
-    println!("{}", before.report(accesses * threads, threads, way.counters()));
+    let warmup = settings.number("warmup", accesses / 10) / threads;
+    touch_all(&way, pages, threads, warmup, is_random, is_write, seed);
+    let before = Usage::now(way.counters());
+    let waited_ns = touch_all(&way, pages, threads, accesses, is_random, is_write, seed + 1_000);
+    println!("{}", before.report(accesses * threads, threads, waited_ns, way.counters()));
 }
 
-fn touch_all(way: &Way, pages: u64, threads: u64, accesses: u64, is_random: bool, is_write: bool, seed: u64) {
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
-                let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed * 100 + thread);
-                // In order, each thread has its own part of the file.
-                let (first, count) = (thread * pages / threads, pages / threads);
-                for number in 0..accesses {
-                    let page = if is_random { chance.next_u64() % pages } else { first + number % count };
-                    let place = page * PAGE + chance.next_u64() % (PAGE / 8) * 8;
-                    if is_write {
-                        way.write(place, number);
-                    } else {
-                        std::hint::black_box(way.read(place));
-                    }
-                }
-            });
+/// Returns how long the threads waited for a processor.
+fn touch_all(way: &Way, pages: u64, threads: u64, accesses: u64, is_random: bool, is_write: bool, seed: u64) -> u64 {
+    let work = |thread: u64| {
+        let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed * 100 + thread);
+        // In order, each thread has its own part of the file.
+        let (first, count) = (thread * pages / threads, pages / threads);
+        for number in 0..accesses {
+            let page = if is_random { chance.next_u64() % pages } else { first + number % count };
+            let place = page * PAGE + chance.next_u64() % (PAGE / 8) * 8;
+            if is_write {
+                way.write(place, number);
+            } else {
+                std::hint::black_box(way.read(place));
+            }
         }
-    });
+        waited_ns()
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads)
+            .map(|thread| {
+                let work = &work;
+                scope.spawn(move || work(thread))
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    })
 }

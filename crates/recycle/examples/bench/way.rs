@@ -31,6 +31,7 @@ unsafe impl Send for Way {}
 impl Way {
     pub fn open(path: &Path, settings: &Settings) -> Self {
         let file = File::options().read(true).write(true).open(path).unwrap();
+        forget(&file);
         let parse = |name: &str, default: &str| settings.word(name, default);
         let options = Options {
             memory: settings.number("memory", 64 << 20),
@@ -125,6 +126,13 @@ impl Way {
             Self::Kernel(_) | Self::Pread(_) => None,
         }
     }
+}
+
+/// Empties the page cache of the file: what others read into it is not limited by our control group.
+fn forget(file: &File) {
+    file.sync_all().unwrap();
+    // SAFETY: the call has no pointers.
+    assert_eq!(unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) }, 0);
 }
 
 fn kernel(file: &File, advice: Option<libc::c_int>) -> Way {
