@@ -1,11 +1,11 @@
-//! Files of another tool become recordings in a folder.
+//! Imports files of another tool as recordings.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::recording::check_room;
 
-use crate::{Draft, ImportError, ImportFormat};
+use crate::{ImportError, ImportFormat, ImportedRun};
 
 /// Writes recordings of `files` into the folder `out` and returns their folders: `out` itself for one run, `runs/001`
 /// and so on for several, with the settings that differ between them as the sweep. Reads all files before it writes.
@@ -14,26 +14,26 @@ use crate::{Draft, ImportError, ImportFormat};
 /// `out` is not empty, a file cannot be read or does not have the format, or a recording cannot be written.
 pub fn import(format: &ImportFormat, files: &[PathBuf], out: &Path) -> Result<Vec<PathBuf>, ImportError> {
     check_room(out)?;
-    let mut drafts = format.read(files)?;
-    set_sweep(&mut drafts);
-    let dirs: Vec<PathBuf> = match drafts.len() {
+    let mut runs = format.read(files)?;
+    set_sweep(&mut runs);
+    let dirs: Vec<PathBuf> = match runs.len() {
         1 => vec![out.to_owned()],
         several => (1..=several).map(|number| out.join("runs").join(format!("{number:03}"))).collect(),
     };
-    for (draft, dir) in drafts.iter().zip(&dirs) {
-        draft.write(dir)?;
+    for (run, dir) in runs.iter().zip(&dirs) {
+        run.write(dir)?;
     }
     Ok(dirs)
 }
 
 /// Records the settings that differ between runs as those of a sweep.
-fn set_sweep(drafts: &mut [Draft]) {
-    let names: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.constant.keys().cloned()).collect();
+fn set_sweep(runs: &mut [ImportedRun]) {
+    let names: BTreeSet<String> = runs.iter().flat_map(|run| run.constant.keys().cloned()).collect();
     let differs =
-        |name: &&String| drafts.windows(2).any(|pair| pair[0].constant.get(*name) != pair[1].constant.get(*name));
+        |name: &&String| runs.windows(2).any(|pair| pair[0].constant.get(*name) != pair[1].constant.get(*name));
     let names: Vec<String> = names.iter().filter(differs).cloned().collect();
-    for draft in drafts {
-        let own = names.iter().filter_map(|name| Some((name.clone(), draft.constant.get(name)?.clone())));
-        draft.plan.sweep = own.collect();
+    for run in runs {
+        let own = names.iter().filter_map(|name| Some((name.clone(), run.constant.get(name)?.clone())));
+        run.plan.sweep = own.collect();
     }
 }

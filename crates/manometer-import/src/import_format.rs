@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Draft, ImportError};
+use crate::{ImportError, ImportedRun};
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy)]
@@ -11,16 +11,16 @@ pub struct ImportFormat {
     pub name: &'static str,
     /// Which files it reads.
     pub about: &'static str,
-    /// Reads files: a draft for each run in them.
-    pub(crate) read: fn(&[PathBuf]) -> Result<Vec<Draft>, ImportError>,
+    /// Reads files: one result per run in them.
+    pub(crate) read: fn(&[PathBuf]) -> Result<Vec<ImportedRun>, ImportError>,
 }
 
 impl ImportFormat {
-    /// Reads `files`: a draft for each run in them.
+    /// Reads `files`: one result per run in them.
     ///
     /// # Errors
     /// A file cannot be read, or does not have this format.
-    pub fn read(&self, files: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
+    pub fn read(&self, files: &[PathBuf]) -> Result<Vec<ImportedRun>, ImportError> {
         (self.read)(files)
     }
 }
@@ -28,7 +28,7 @@ impl ImportFormat {
 /// Reads `files` of a format with one run in each.
 pub(crate) fn read_each(
     files: &[PathBuf],
-    read: impl Fn(&Path) -> Result<Draft, ImportError>,
-) -> Result<Vec<Draft>, ImportError> {
+    read: impl Fn(&Path) -> Result<ImportedRun, ImportError>,
+) -> Result<Vec<ImportedRun>, ImportError> {
     files.iter().map(|path| read(path)).collect()
 }

@@ -1,4 +1,4 @@
-//! The lines of a file, decompressed by content.
+//! Reads the lines of a file, decompressed by content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,7 +13,7 @@ pub enum ImportError {
     Io {
         /// The file.
         path: PathBuf,
-        /// The error of the system or of the decompressor.
+        /// The error of the system or the decompressor.
         source: io::Error,
     },
     /// The file does not have the format.
@@ -21,7 +21,7 @@ pub enum ImportError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What was expected, and what was found.
+        /// What was expected and what was found.
         reason: String,
     },
     /// The recording cannot be written.
@@ -35,10 +35,10 @@ impl ImportError {
     }
 }
 
-/// A line longer than this is no line of a log.
+/// A longer line is not part of a log.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// The lines of a file, and the damage at its end, if there is any.
+/// The lines of a file, and the damage at its end, if any.
 pub(crate) struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
@@ -49,7 +49,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens a file, which may be packed with xz, gzip or zstd, whatever it is called.
+    /// Opens a file, which may be compressed with xz, gzip or zstd, whatever its name.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
         let io_error = |source| ImportError::Io { path: path.to_owned(), source };
         let mut file = BufReader::new(File::open(path).map_err(io_error)?);
@@ -66,8 +66,8 @@ impl Lines {
         Ok(Self { path: path.to_owned(), reader: Box::new(BufReader::new(reader)), number: 0, damage: None })
     }
 
-    /// The next line without its end; invalid UTF-8 is replaced. A damaged file ends there, with the reason in `damage`;
-    /// only a file whose first line cannot be read is an error.
+    /// The next line without its terminator; invalid UTF-8 is replaced. A damaged file ends there, with the reason in
+    /// `damage`; it is an error only if the first line cannot be read.
     pub fn next(&mut self) -> Result<Option<String>, ImportError> {
         let mut bytes = Vec::new();
         match self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes) {
@@ -88,7 +88,7 @@ impl Lines {
     }
 }
 
-/// Milliseconds as nanoseconds: none below 0, saturated where a damaged file has more.
+/// Milliseconds as nanoseconds, limited to the valid range.
 pub(crate) fn ns_of_ms(ms: i64) -> u64 {
     u64::try_from(ms).unwrap_or(0).saturating_mul(1_000_000)
 }
@@ -98,7 +98,7 @@ pub(crate) fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), Im
     let mut lines = Lines::open(path)?;
     let mut all = Vec::new();
     while let Some(line) = lines.next()? {
-        // A program that draws over its line ends it with a carriage return.
+        // A program that redraws its line ends it with a carriage return.
         all.extend(line.split('\r').map(str::to_owned));
     }
     Ok((all, lines.damage))

@@ -1,5 +1,5 @@
-//! Output of benchmark programs in a file: YCSB's status lines, `db_bench`'s reports by interval, fio's documents. The
-//! parsers are those with which the same programs run as workloads.
+//! Output of benchmark programs in a file: YCSB's status lines, `db_bench`'s interval reports, fio's documents. The
+//! parsers are those of external programs as workloads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use regex::Regex;
 use crate::findings;
 use crate::input::{all_lines, ns_of_ms};
 use crate::single_run::SingleRun;
-use crate::{Draft, ImportError, SampleTable};
+use crate::{ImportError, ImportedRun, SampleTable};
 
 /// The source of the numbers.
 const FROM: &str = "the program's reports";
@@ -21,10 +21,10 @@ const FROM: &str = "the program's reports";
 /// Reads the output of a program from the file at `path`.
 ///
 /// # Errors
-/// The file cannot be read, or nothing in it is a report of that program.
-pub fn read(program: ParserName, path: &Path) -> Result<Draft, ImportError> {
+/// The file cannot be read, or contains no report of that program.
+pub fn read(program: ParserName, path: &Path) -> Result<ImportedRun, ImportError> {
     let (run, unit) = read_run(program, path)?;
-    Ok(run.draft(name_of(program), unit, path))
+    Ok(run.into_imported(name_of(program), unit, path))
 }
 
 /// The run in a file, and the unit of its performance.
@@ -64,11 +64,11 @@ fn name_of(program: ParserName) -> &'static str {
     }
 }
 
-/// Lines that become one phase.
+/// The lines of one phase.
 struct Section<'a> {
-    /// What the phase is called; none where nothing says that it ended.
+    /// The name of the phase; `None` if nothing shows that it ended.
     name: Option<String>,
-    /// The words that the parser has to know.
+    /// The program's arguments, for the parser.
     words: Vec<String>,
     lines: &'a [String],
 }
@@ -77,7 +77,7 @@ static RESULT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([a-z]\w*(?:\[\w+\])?) +: +[\d.]+ micros/op").expect("the pattern is right"));
 static THREAD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"thread (\d+): \(").expect("the pattern is right"));
 
-/// Each benchmark of `db_bench` is a section that ends with its result; of other programs all is one.
+/// Each benchmark of `db_bench` is a section that ends with its result; other programs have one section.
 fn sections(program: ParserName, lines: &[String]) -> Vec<Section<'_>> {
     if program != ParserName::DbBench {
         return vec![Section { name: None, words: Vec::new(), lines }];
@@ -88,7 +88,7 @@ fn sections(program: ParserName, lines: &[String]) -> Vec<Section<'_>> {
     for (end, name) in results.chain([(lines.len(), None)]) {
         let lines = &lines[begin..end];
         let threads = lines.iter().filter_map(|line| THREAD.captures(line)?[1].parse::<usize>().ok()).max();
-        // In `readwhilewriting` and its like one thread does the other work, and is not among `--threads`.
+        // In `readwhilewriting` and similar benchmarks the background thread is not among `--threads`.
         let beside = usize::from(name.as_ref().is_some_and(|name| name.contains("while")));
         let words = [
             "db_bench".to_owned(),
@@ -107,8 +107,8 @@ static YCSB_TIME: LazyLock<Regex> = LazyLock::new(|| {
 static FIO_TIME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"^\s*"timestamp_ms"\s*:\s*(\d+)"#).expect("the pattern is right"));
 
-/// A moment on a program's own clock, in milliseconds since 1970, and how much of the run is over, where the line says
-/// so.
+/// A time on the program's own clock, in milliseconds since 1970, and the elapsed time of the run, if the line contains
+/// it.
 fn timestamp_ms(line: &str) -> Option<(i64, Option<i64>)> {
     if let Some(found) = FIO_TIME.captures(line) {
         return Some((found[1].parse().ok()?, None));
@@ -124,9 +124,9 @@ fn timestamp_ms(line: &str) -> Option<(i64, Option<i64>)> {
 struct OutputReader {
     run: SingleRun,
     samples: u64,
-    /// The last moment on the program's own clock.
+    /// The last time on the program's own clock.
     last_ms: Option<i64>,
-    /// How often that went back.
+    /// How often that clock went back.
     backward: u64,
 }
 
@@ -161,7 +161,7 @@ impl OutputReader {
 
     fn report(&mut self, report: &Report) {
         let reported_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
-        // fio's clock has the end of a document; the first document's length gives the begin of all.
+        // fio's clock has the end of a document; the first document's length gives the start.
         if let (None, Some(now_ms), Some(reported_ns)) = (self.run.begin_unix_ms, self.last_ms, reported_ns) {
             self.run.begin_unix_ms = Some(now_ms.saturating_sub((reported_ns / 1_000_000) as i64));
         }
@@ -202,7 +202,7 @@ impl OutputReader {
 }
 
 /// Adds a program's report on the `length_s` before `end_ns`: counts to the workload's `table`; means and quantiles,
-/// which cannot be added up, to that of its `engine`. Returns whether there were counts.
+/// which cannot be summed, to that of its `engine`. Returns whether there were counts.
 pub(crate) fn push(
     table: &mut SampleTable,
     engine: &mut SampleTable,
@@ -232,7 +232,7 @@ pub(crate) fn push(
     true
 }
 
-/// The unit that the name of a number ends with.
+/// The unit that the suffix of a name denotes.
 fn unit_of(name: &str) -> &'static str {
     let units = [("_us", "µs"), ("_ms", "ms"), ("_ns", "ns"), ("_bytes", "B")];
     units.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, unit)| unit)

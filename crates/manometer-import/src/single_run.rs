@@ -1,4 +1,4 @@
-//! A run of one workload, alone from its begin to its end.
+//! A run of one workload alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,23 +8,23 @@ use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan
 use serde_json::json;
 
 use crate::input::{file_stem, ns_of_ms};
-use crate::{Draft, ImportedPhase, IntervalLatencies, SampleTable};
+use crate::{ImportedPhase, ImportedRun, IntervalLatencies, SampleTable};
 
 /// The name of the workload.
 pub(crate) const PRIMARY: &str = "primary";
 
-/// Such a run.
+/// A run of one workload.
 #[derive(Default)]
 pub(crate) struct SingleRun {
-    /// Its samples, and the numbers of its program that are no counts.
+    /// Its samples, and the program's numbers that are no counts.
     pub table: SampleTable,
     pub engine: SampleTable,
     pub latencies: Vec<IntervalLatencies>,
     pub phases: Vec<ImportedPhase>,
     pub findings: Vec<Finding>,
-    /// The first moment in milliseconds since 1970, if it is known.
+    /// The first time in milliseconds since 1970, if known.
     pub begin_unix_ms: Option<i64>,
-    /// The last moment, in nanoseconds since the first.
+    /// The last time, in nanoseconds since the first.
     pub end_ns: u64,
     pub has_ended: bool,
 }
@@ -45,8 +45,8 @@ impl SingleRun {
         self.phases.push(ImportedPhase { phase, begin_ns, end_ns: self.end_ns });
     }
 
-    /// Adds samples of how often each operation was, of begin, end and count of its intervals: those that end together
-    /// are one.
+    /// Adds samples of the count of each operation, given with start and end of its interval; intervals that end
+    /// together are one sample.
     pub fn count<'a>(&mut self, from: &str, counted: impl Iterator<Item = (&'a str, u64, u64, u64)>) {
         let mut samples: BTreeMap<u64, (u64, BTreeMap<String, u64>)> = BTreeMap::new();
         for (operation, begin_ns, end_ns, count) in counted {
@@ -72,8 +72,8 @@ impl SingleRun {
         self.latencies.push(IntervalLatencies { workload, operation, begin_ns, end_ns, histogram });
     }
 
-    /// The run as a draft, which `program` wrote to `path`.
-    pub fn draft(mut self, program: &str, unit: &str, path: &Path) -> Draft {
+    /// Converts the run, which `program` wrote to `path`.
+    pub fn into_imported(mut self, program: &str, unit: &str, path: &Path) -> ImportedRun {
         let name = file_stem(path);
         self.table.join_remnant();
         let workload = Workload {
@@ -101,7 +101,7 @@ impl SingleRun {
             series.insert(format!("{PRIMARY}.engine"), self.engine);
         }
         let from = path.file_name().map(|name| name.to_string_lossy());
-        Draft {
+        ImportedRun {
             plan,
             phases: self.phases,
             series,

@@ -1,4 +1,4 @@
-//! `db_bench`: its output with reports by interval. Each benchmark becomes a phase.
+//! `db_bench`: its output with interval reports. Each benchmark becomes a phase.
 
 use manometer_workload::command::ParserName;
 

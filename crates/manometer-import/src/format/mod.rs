@@ -1,4 +1,4 @@
-//! The list of all formats, and a file for each.
+//! The list of all formats, one file each.
 
 use crate::import_format::ImportFormat;
 
@@ -12,7 +12,7 @@ macro_rules! formats {
     };
 }
 
-// A new format is a file in this folder and a line here.
+// A new format is a file in this directory and a line here.
 formats! {
     storiks
     ycsb

@@ -1,5 +1,5 @@
-//! The result files of resctl-bench 2.x: a JSON array of jobs, each with its period and its result
-//! over all of it. There are no samples in them: a phase has one row of the series `result`.
+//! The result files of resctl-bench 2.x: a JSON array of jobs, each with its period and its overall result. They
+//! contain no samples: a phase has one row in the series `result`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::findings;
 use crate::import_format::{ImportFormat, read_each};
 use crate::input::{all_lines, file_stem};
-use crate::{Draft, ImportError, ImportedPhase, SampleTable};
+use crate::{ImportedRun, ImportError, ImportedPhase, SampleTable};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "resctl-bench",
@@ -21,11 +21,11 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 
 const PROGRAM: &str = "resctl-bench";
 const FROM: &str = "resctl-bench's result";
-/// Versions with a known format; earlier ones have another.
+/// The known versions; earlier ones have another format.
 const KNOWN: [&str; 3] = ["2.0", "2.1", "2.2"];
-/// Counters of the kernel, hundreds of each, which are left out.
+/// Kernel counters, hundreds of each, which are left out.
 const LEFT_OUT: [&str; 3] = ["mem_stat", "io_stat", "vmstat"];
-/// Distributions over time of which more than the mean is taken: isolation, and its impact on latency.
+/// Distributions over time of which more than the mean is imported: isolation, and its effect on latency.
 const JUDGED_BY_SHARE: [&str; 2] = ["isol", "lat_imp"];
 
 /// A measurement from `begin_s` to `end_s`, in seconds since 1970.
@@ -40,8 +40,8 @@ struct Measurement<'a> {
 /// Reads a result file.
 ///
 /// # Errors
-/// The file cannot be read, is no result of resctl-bench, or holds nothing that has a time.
-fn read(path: &Path) -> Result<Draft, ImportError> {
+/// The file cannot be read, is no resctl-bench result, or contains nothing with a time.
+fn read(path: &Path) -> Result<ImportedRun, ImportError> {
     let (lines, cut) = all_lines(path)?;
     if let Some(cut) = cut {
         return Err(ImportError::format(
@@ -85,7 +85,7 @@ fn read(path: &Path) -> Result<Draft, ImportError> {
         ImportedPhase { phase: phase(number, one), begin_ns, end_ns }
     });
     let name = file_stem(path);
-    Ok(Draft {
+    Ok(ImportedRun {
         phases: phases.collect(),
         plan: Plan {
             experiment: name.clone(),
@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<Draft, ImportError> {
     })
 }
 
-/// The jobs of a file, or why there are none.
+/// The jobs of a file, or the reason why there are none.
 fn jobs(text: &str) -> Result<Vec<Value>, String> {
     let parsed: Value =
         serde_json::from_str(text).map_err(|error| format!("no result of {PROGRAM}, which is JSON: {error}"))?;
@@ -130,7 +130,7 @@ fn kind(job: &Value) -> &str {
     job["spec"]["kind"].as_str().unwrap_or_default()
 }
 
-/// The first version that is not known, such as `2.3.0`.
+/// The first unknown version, such as `2.3.0`.
 fn unknown_version(jobs: &[Value]) -> Option<&str> {
     let versions = jobs.iter().filter_map(|job| job["sysinfo"]["bench_version"].as_str()?.split(' ').next());
     let is_known =
@@ -138,13 +138,13 @@ fn unknown_version(jobs: &[Value]) -> Option<&str> {
     versions.into_iter().find(|version| !version.is_empty() && !is_known(version))
 }
 
-/// Begin and end, where time passed between them.
+/// Start and end, if time passed between them.
 fn period(value: &Value) -> Option<(u64, u64)> {
     let (begin_s, end_s) = (value.get(0)?.as_u64()?, value.get(1)?.as_u64()?);
     (0 < begin_s && begin_s < end_s).then_some((begin_s, end_s))
 }
 
-/// The measurements of a job: each run of `iocost-qos` for itself, any other job as one.
+/// The measurements of a job: each run of `iocost-qos` separately, any other job as one.
 fn measured(job: &Value) -> Vec<Measurement<'_>> {
     let name = match job["spec"]["id"].as_str() {
         Some(id) => format!("{} {id}", kind(job)),
@@ -159,14 +159,14 @@ fn measured(job: &Value) -> Vec<Measurement<'_>> {
         };
         return runs.iter().enumerate().filter_map(run).collect();
     }
-    // A job without a conclusion has the result `true` and its values in the record.
+    // A job without a conclusion has the result `true`, and its values in the record.
     let result = if job["result"].is_object() { &job["result"] } else { &job["record"] };
     let whole = period(&job["period"]);
     let one = |(begin_s, end_s)| Measurement { label: name.clone(), begin_s, end_s, settings: Settings::new(), result };
     whole.map(one).into_iter().collect()
 }
 
-/// What of io.cost's quality of service a run set.
+/// The settings of io.cost's quality of service of a run.
 fn overrides(ovr: &Value) -> Settings {
     let set = ovr.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null() && **value != false);
     set.map(|(name, value)| (format!("iocost.{name}"), value.clone())).collect()
@@ -191,7 +191,8 @@ fn phase(number: usize, one: Measurement<'_>) -> Phase {
     }
 }
 
-/// The numbers of a result by their way to them, `all_rstat.io_bps.read`. Of a distribution over time the mean is taken.
+/// The numbers of a result by their path, such as `all_rstat.io_bps.read`. Of a distribution over time the mean is
+/// used.
 fn numbers(result: &Value) -> Vec<(String, f64)> {
     let mut found = Vec::new();
     walk("", result, &mut found);
@@ -205,7 +206,7 @@ fn walk(name: &str, value: &Value, found: &mut Vec<(String, f64)>) {
         Value::Object(fields) => match fields.get("mean").and_then(Value::as_f64) {
             Some(mean) => {
                 found.push((name.to_owned(), mean));
-                // How well a workload was protected is judged by its worst seconds.
+                // The protection of a workload is judged by its worst seconds.
                 if JUDGED_BY_SHARE.contains(&name.rsplit('.').next().unwrap_or_default()) {
                     let shares = fields.iter().filter(|(share, _)| share.parse::<f64>().is_ok());
                     found.extend(
@@ -214,7 +215,7 @@ fn walk(name: &str, value: &Value, found: &mut Vec<(String, f64)>) {
                 }
             }
             None => fields.iter().filter(|(part, _)| !LEFT_OUT.contains(&part.as_str())).for_each(|(part, value)| {
-                // A latency's percentile within a second, of which the mean over time is taken.
+                // A latency percentile within a second, of which the mean over time is used.
                 let name = if part.parse::<f64>().is_ok() { percentile(&below(""), part) } else { below(part) };
                 walk(&name, value, found);
             }),
@@ -228,12 +229,12 @@ fn walk(name: &str, value: &Value, found: &mut Vec<(String, f64)>) {
     }
 }
 
-/// `99.9` behind `iolat.read.` is `iolat.read.p999`.
+/// `99.9` after `iolat.read.` becomes `iolat.read.p999`.
 fn percentile(before: &str, share: &str) -> String {
     format!("{before}p{}", share.replace('.', ""))
 }
 
-/// What the elements of an array are: pairs have their meanings by their name, scenarios are numbered, lists are left out.
+/// The names of an array's elements: pairs have named elements, scenarios are numbered, lists are left out.
 fn parts(name: &str) -> &'static [&'static str] {
     match name.rsplit('.').next().unwrap_or_default() {
         "io_bps" | "iolat" => &["read", "write"],
@@ -270,7 +271,7 @@ fn unit(name: &str) -> &'static str {
     }
 }
 
-/// The host as far as the file knows it, and what has no time: what `iocost-tune` concludes.
+/// The known facts about the host, and results without a time: the conclusions of `iocost-tune`.
 fn environment(path: &Path, jobs: &[Value]) -> Value {
     let reports = jobs.iter().map(|job| &job["sysinfo"]["sysreqs_report"]);
     let report = reports.into_iter().find(|report| report.is_object()).unwrap_or(&Value::Null);

@@ -1,5 +1,5 @@
 //! YCSB: its output with `-s`, and the histogram logs of `measurementtype=hdrhistogram` and
-//! `hdrhistogram.fileoutput=true`, one for each operation.
+//! `hdrhistogram.fileoutput=true`, one per operation.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::findings;
 use crate::import_format::ImportFormat;
 use crate::input::Lines;
 use crate::single_run::SingleRun;
-use crate::{Draft, ImportError, program_output};
+use crate::{ImportedRun, ImportError, program_output};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ycsb",
@@ -24,19 +24,19 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     read,
 };
 
-/// Clocks differ by whole quarters of an hour where one is local and the other is not.
+/// Local clocks differ from UTC by multiples of a quarter of an hour.
 const ZONE_MS: i64 = 15 * 60 * 1000;
-/// Operations write their intervals some milliseconds after one another: what ends within so much ends together.
+/// Operations write their intervals some milliseconds apart: those that end within this time end together.
 const ROUND_NS: u64 = 100_000_000;
-/// YCSB's histograms count microseconds.
+/// The unit of YCSB's histograms: microseconds.
 const UNIT_NS: u64 = 1000;
 
-/// Reads runs: each file of status lines begins one, and the histogram logs behind it are its own; those before any
-/// status lines are a run by themselves.
+/// Reads runs. Each file of status lines starts a run, to which the histogram logs after it belong; logs before any
+/// status lines are a separate run.
 ///
 /// # Errors
 /// A file cannot be read, or is neither.
-fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
+fn read(paths: &[PathBuf]) -> Result<Vec<ImportedRun>, ImportError> {
     let mut runs: Vec<(PathBuf, Option<SingleRun>, Vec<HistogramLog>)> = Vec::new();
     for path in paths {
         match (histogram_log(path)?, runs.last_mut()) {
@@ -48,15 +48,15 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
             (Some(log), None) => runs.push((path.clone(), None, vec![log])),
         }
     }
-    Ok(runs.into_iter().map(|(path, run, logs)| merge(run, &logs).draft("YCSB", "ops/s", &path)).collect())
+    Ok(runs.into_iter().map(|(path, run, logs)| merge(run, &logs).into_imported("YCSB", "ops/s", &path)).collect())
 }
 
-/// Histograms of one operation.
+/// The histograms of one operation.
 struct HistogramLog {
     operation: String,
-    /// When the log's clock was 0, in milliseconds since 1970.
+    /// The log's time 0, in milliseconds since 1970.
     base_unix_ms: Option<i64>,
-    /// Begin and end on the log's clock.
+    /// Start, end and latencies of each interval, on the log's clock.
     intervals: Vec<(u64, u64, LatencyHistogram)>,
     damage: Option<String>,
 }
@@ -105,7 +105,7 @@ fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
     Ok(Some(log))
 }
 
-/// The operation as ours are called: the log says it, or else the end of the file's name, `READ.hdr`.
+/// The operation, with Manometer's name: from the log, or from the end of the file's name, `READ.hdr`.
 fn operation_of(text: &str, path: &Path) -> Result<String, ImportError> {
     let named = text.lines().find_map(|line| line.strip_prefix("#[Logging for: ")?.strip_suffix(']'));
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -117,7 +117,7 @@ fn operation_of(text: &str, path: &Path) -> Result<String, ImportError> {
         return Err(ImportError::format(path, reason));
     }
     let ours = |name: &str| name.to_lowercase().replace('-', "_");
-    // From when the request was due, not sent.
+    // Response times, which count from when the request was due.
     Ok(name.strip_prefix("Intended-").map_or_else(|| ours(name), |name| response_tag(&ours(name))))
 }
 
@@ -132,7 +132,7 @@ fn in_nanoseconds(encoded: &str) -> Result<LatencyHistogram, String> {
     Ok(histogram)
 }
 
-/// A run with the histograms of its operations. Without status lines they are its counts too.
+/// A run with the histograms of its operations. Without status lines they provide the counts too.
 fn merge(run: Option<SingleRun>, logs: &[HistogramLog]) -> SingleRun {
     let (mut run, counts) = match run {
         Some(run) => (run, false),
@@ -143,7 +143,7 @@ fn merge(run: Option<SingleRun>, logs: &[HistogramLog]) -> SingleRun {
         run.has_ended = true;
     }
     for log in logs {
-        // The status lines have the host's own time, the log universal time.
+        // Status lines have local time, the log UTC.
         let ahead_ms =
             log.base_unix_ms.zip(run.begin_unix_ms).map_or(0, |(base_ms, begin_ms)| base_ms.saturating_sub(begin_ms));
         let ahead_ms =
@@ -162,7 +162,7 @@ fn merge(run: Option<SingleRun>, logs: &[HistogramLog]) -> SingleRun {
         }
     }
     if counts {
-        // Histograms from when requests were due count the same requests again.
+        // Histograms of response times count the same requests again.
         let sent = logs.iter().filter(|log| !log.operation.contains('.'));
         let counted = sent.flat_map(|log| {
             let end = |end_ns: &u64| end_ns.saturating_add(ROUND_NS / 2) / ROUND_NS * ROUND_NS;

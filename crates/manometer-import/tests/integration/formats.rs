@@ -1,14 +1,14 @@
-//! The manual and the Python package list exactly the formats of the crate.
+//! Tests that the manual and the Python package list exactly the formats of the crate.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use manometer_import::{Draft, FORMATS, ImportError, find_format};
+use manometer_import::{FORMATS, ImportError, ImportedRun, find_format};
 use manometer_testing::repository_file;
 
 /// The first run in `files`.
-pub fn read(format: &str, files: &[PathBuf]) -> Result<Draft, ImportError> {
-    find_format(format).unwrap().read(files).map(|mut drafts| drafts.remove(0))
+pub fn read(format: &str, files: &[PathBuf]) -> Result<ImportedRun, ImportError> {
+    find_format(format).unwrap().read(files).map(|mut imported_runs| imported_runs.remove(0))
 }
 
 fn names() -> BTreeSet<String> {

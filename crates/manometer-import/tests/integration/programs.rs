@@ -1,9 +1,9 @@
-//! Recorded outputs of YCSB, `db_bench` and fio become recordings with the same numbers.
+//! Tests that recorded outputs of YCSB, `db_bench` and fio become recordings with the same numbers.
 
 use std::path::PathBuf;
 
 use manometer_analysis::summary::Summary;
-use manometer_import::{Draft, find_format};
+use manometer_import::{ImportedRun, find_format};
 use manometer_measure::Recording;
 use manometer_testing::repository_file;
 
@@ -13,25 +13,25 @@ fn sample(name: &str) -> PathBuf {
     repository_file("crates/manometer-workload/src/command/parser/samples").join(name)
 }
 
-fn recorded(draft: &Draft) -> (tempfile::TempDir, Recording, Summary) {
+fn recorded(imported: &ImportedRun) -> (tempfile::TempDir, Recording, Summary) {
     let dir = tempfile::tempdir().unwrap();
-    draft.write(dir.path()).unwrap();
+    imported.write(dir.path()).unwrap();
     let recording = Recording::open(dir.path()).unwrap();
     let summary = manometer_analysis::summarise(&recording);
     (dir, recording, summary)
 }
 
-fn ids(draft: &Draft) -> Vec<&str> {
-    draft.findings.iter().map(|finding| finding.id.as_str()).collect()
+fn ids(imported: &ImportedRun) -> Vec<&str> {
+    imported.findings.iter().map(|finding| finding.id.as_str()).collect()
 }
 
 #[test]
 fn status_lines_of_ycsb_keep_their_time_and_their_rate() {
-    let draft = read("ycsb", &[sample("ycsb-java.txt")]).unwrap();
-    assert!(draft.findings.is_empty(), "{:?}", draft.findings);
-    let (_dir, recording, summary) = recorded(&draft);
+    let imported = read("ycsb", &[sample("ycsb-java.txt")]).unwrap();
+    assert!(imported.findings.is_empty(), "{:?}", imported.findings);
+    let (_dir, recording, summary) = recorded(&imported);
     let [phase] = summary.phases.as_slice() else { panic!("{:?}", summary.phases) };
-    // 79,946 operations in 4 s; the program's own mean of all of them is 19,9…
+    // 79,946 operations in 4 s; the program's own overall mean is 19,9…
     let mean = phase.performance.mean.unwrap();
     assert!((mean / 20_000.0 - 1.0).abs() < 0.02, "{mean}");
     let engine = recording.samples("primary.engine").unwrap();
@@ -62,9 +62,9 @@ fn a_clock_that_goes_back_is_a_finding() {
     };
     let lines = [line(10, 1, 100), line(11, 2, 200), line(9, 3, 300), line(13, 4, 400)].concat();
     std::fs::write(&path, lines + "[OVERALL], RunTime(ms), 4000\n").unwrap();
-    let draft = read("ycsb", &[path]).unwrap();
-    assert_eq!(ids(&draft), ["import-clock-stepped"]);
-    recorded(&draft);
+    let imported = read("ycsb", &[path]).unwrap();
+    assert_eq!(ids(&imported), ["import-clock-stepped"]);
+    recorded(&imported);
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn each_benchmark_of_db_bench_is_a_phase() {
         "readrandom   :       2.5 micros/op 500 ops/sec 3.0 seconds 1500 operations;\n".to_owned(),
     ];
     std::fs::write(&path, text.concat()).unwrap();
-    let draft = read("db_bench", &[path]).unwrap();
-    assert!(draft.findings.is_empty());
-    let (_dir, _, summary) = recorded(&draft);
+    let imported = read("db_bench", &[path]).unwrap();
+    assert!(imported.findings.is_empty());
+    let (_dir, _, summary) = recorded(&imported);
     let means: Vec<_> = summary.phases.iter().map(|phase| (phase.label.as_str(), phase.performance.mean)).collect();
     assert_eq!(means, [("fillrandom", Some(1500.0)), ("readrandom", Some(500.0))]);
 }
@@ -105,14 +105,14 @@ fn clocks_beyond_all_bounds_are_no_trouble() {
     };
     let text = line("2026-11-22 10:00:02:000", 9_000_000_000_000_000) + &line("9999-12-31 23:59:59:000", 4);
     std::fs::write(&path, text).unwrap();
-    let draft = read("ycsb", &[path]).unwrap();
-    draft.write(&dir.path().join("far")).unwrap();
+    let imported = read("ycsb", &[path]).unwrap();
+    imported.write(&dir.path().join("far")).unwrap();
 }
 
 #[test]
 fn documents_of_fio_have_their_latencies() {
-    let draft = read("fio", &[sample("fio.txt")]).unwrap();
-    let (_dir, recording, summary) = recorded(&draft);
+    let imported = read("fio", &[sample("fio.txt")]).unwrap();
+    let (_dir, recording, summary) = recorded(&imported);
     assert!(summary.phases[0].performance.mean.is_some());
     let log = recording.latency("primary").unwrap();
     assert!(log.operations().contains(&"read".to_owned()));
@@ -129,16 +129,16 @@ fn logs_of_fio_are_averages_or_requests() {
     let bandwidth = write("job_bw.1.log", "1000, 1024, 0, 0, 0\n2001, 3072, 0, 0, 0\n");
     let second = write("job_bw.2.log", "1001, 1024, 0, 0, 0\n2000, 3072, 0, 0, 0\n");
     let latency = write("job_clat.1.log", "1000, 80000, 0, 0, 0\n2001, 90000, 0, 0, 0\n");
-    let drafts = find_format("fio").unwrap().read(&[bandwidth, second, latency]).unwrap();
-    let [draft] = drafts.as_slice() else { panic!("{} runs", drafts.len()) };
-    let (_dir, recording, summary) = recorded(draft);
+    let imported_runs = find_format("fio").unwrap().read(&[bandwidth, second, latency]).unwrap();
+    let [imported] = imported_runs.as_slice() else { panic!("{} runs", imported_runs.len()) };
+    let (_dir, recording, summary) = recorded(imported);
     let mean = summary.phases[0].performance.mean.unwrap();
     assert!((mean - 4.0).abs() < 0.01, "{mean} MiB/s");
     let engine = recording.samples("primary.engine").unwrap();
     assert!(engine.column("read_completion_mean_us").is_some());
     let single = write("one_lat.1.log", "5, 80000, 1, 4096, 0\n700, 90000, 1, 4096, 4096\n1200, 100000, 1, 4096, 0\n");
-    let draft = read("fio", &[single]).unwrap();
-    let (_dir, recording, _) = recorded(&draft);
+    let imported = read("fio", &[single]).unwrap();
+    let (_dir, recording, _) = recorded(&imported);
     assert_eq!(recording.latency("primary").unwrap().between("write", 0.0, 9.0).len(), 3);
     let refuse = |path: PathBuf, word: &str| {
         let error = read("fio", &[path]).err().unwrap().to_string();

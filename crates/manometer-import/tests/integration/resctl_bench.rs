@@ -1,7 +1,7 @@
-//! Results of resctl-bench become recordings. The documents here are made after its published types: complete recorded
-//! ones are only published packed in a database that is not to be had here.
+//! Tests of results of resctl-bench. The documents are written after its published types, since complete published
+//! results exist only inside a packed database.
 
-use manometer_import::{Draft, ImportError};
+use manometer_import::{ImportError, ImportedRun};
 use manometer_measure::Recording;
 use manometer_measure::event::RunStatus;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn jobs() -> Vec<Value> {
     ]
 }
 
-fn read(text: &str) -> Result<Draft, ImportError> {
+fn read(text: &str) -> Result<ImportedRun, ImportError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("result.json");
     std::fs::write(&path, text).unwrap();
@@ -68,11 +68,11 @@ fn read(text: &str) -> Result<Draft, ImportError> {
 
 #[test]
 fn jobs_and_runs_become_phases_and_their_results_a_row_each() {
-    let draft = read(&serde_json::to_string_pretty(&jobs()).unwrap()).unwrap();
-    assert!(draft.findings.is_empty(), "{:?}", draft.findings);
-    assert_eq!(draft.status, Some(RunStatus::Complete));
+    let imported = read(&serde_json::to_string_pretty(&jobs()).unwrap()).unwrap();
+    assert!(imported.findings.is_empty(), "{:?}", imported.findings);
+    assert_eq!(imported.status, Some(RunStatus::Complete));
     let dir = tempfile::tempdir().unwrap();
-    draft.write(dir.path()).unwrap();
+    imported.write(dir.path()).unwrap();
     let recording = Recording::open(dir.path()).unwrap();
     let labels: Vec<&str> = recording.plan.phases.iter().map(|phase| phase.label.as_str()).collect();
     let expected = [
@@ -101,8 +101,8 @@ fn jobs_and_runs_become_phases_and_their_results_a_row_each() {
     assert!(!table.columns.iter().any(|column| column.name.contains("vmstat")));
     let unit = |name: &str| table.columns.iter().find(|column| column.name == name).unwrap().unit.clone();
     assert_eq!(["model.rbps", "iolat.read.p50", "mem_size", "vrate"].map(unit), ["B/s", "s", "B", "%"]);
-    assert_eq!(draft.environment["device"]["model"], "WDC CL SN720");
-    assert_eq!(draft.environment["imported"]["results"]["iocost-tune"]["solutions"]["naive"]["scale_factor"], 1.0);
+    assert_eq!(imported.environment["device"]["model"], "WDC CL SN720");
+    assert_eq!(imported.environment["imported"]["results"]["iocost-tune"]["solutions"]["naive"]["scale_factor"], 1.0);
 }
 
 #[test]
@@ -110,13 +110,14 @@ fn unfinished_jobs_and_unknown_versions_are_findings() {
     let mut all = jobs();
     all[2]["result"] = Value::Null;
     all[0]["sysinfo"]["bench_version"] = json!("3.1.0 x86_64-unknown-linux-gnu");
-    let draft = read(&json!(all).to_string()).unwrap();
-    let findings: Vec<(&str, &str)> = draft.findings.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
+    let imported = read(&json!(all).to_string()).unwrap();
+    let findings: Vec<(&str, &str)> =
+        imported.findings.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
     let [("import-unknown-version", version), ("import-cut-short", cut)] = findings.as_slice() else {
         panic!("{findings:?}")
     };
     assert!(version.contains("3.1.0") && cut.contains("storage"), "{findings:?}");
-    assert_eq!(draft.status, Some(RunStatus::Interrupted));
+    assert_eq!(imported.status, Some(RunStatus::Interrupted));
 }
 
 #[test]

@@ -1,15 +1,16 @@
-//! The logs of Storiks' author, where they are at hand: every one is imported, and its phases say what its lines do.
+//! Tests of the logs of Storiks' author, where they are available: each one is imported, and its phases match its
+//! lines.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use manometer_import::{Draft, ImportError};
+use manometer_import::{ImportError, ImportedRun};
 use manometer_measure::{Phase, PhaseKind, Recording};
 use manometer_testing::real_data;
 
 use crate::formats;
 
-fn read(path: &Path) -> Result<Draft, ImportError> {
+fn read(path: &Path) -> Result<ImportedRun, ImportError> {
     formats::read("storiks", &[path.to_owned()])
 }
 
@@ -33,7 +34,7 @@ fn text(path: &Path) -> String {
     text
 }
 
-/// The primary's operations in a line, with begin and end in seconds since the first line.
+/// The primary's operations in a line, with start and end in seconds since the first line.
 struct LoggedOperations {
     from_s: f64,
     to_s: f64,
@@ -68,15 +69,15 @@ fn logged_operations(text: &str) -> Vec<LoggedOperations> {
     amounts.windows(2).map(one).collect()
 }
 
-fn recorded(draft: &Draft) -> (tempfile::TempDir, Recording) {
+fn recorded(imported: &ImportedRun) -> (tempfile::TempDir, Recording) {
     let dir = tempfile::tempdir().unwrap();
-    draft.write(dir.path()).unwrap();
+    imported.write(dir.path()).unwrap();
     let recording = Recording::open(dir.path()).unwrap();
     (dir, recording)
 }
 
-fn ids(draft: &Draft, wanted: impl Fn(&Phase) -> bool) -> Vec<String> {
-    draft.phases.iter().filter(|one| wanted(&one.phase)).map(|one| one.phase.id.clone()).collect()
+fn ids(imported: &ImportedRun, wanted: impl Fn(&Phase) -> bool) -> Vec<String> {
+    imported.phases.iter().filter(|one| wanted(&one.phase)).map(|one| one.phase.id.clone()).collect()
 }
 
 #[test]
@@ -84,14 +85,14 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
     let Some(data) = real_data("storiks") else { return };
     let (mut phases, mut largest) = (0, 0.0_f64);
     for path in logs(&data) {
-        let draft = read(&path).unwrap();
+        let imported = read(&path).unwrap();
         assert!(
-            draft.findings.iter().all(|finding| finding.id == "import-clock-stepped"),
+            imported.findings.iter().all(|finding| finding.id == "import-clock-stepped"),
             "{path:?}: {:?}",
-            draft.findings
+            imported.findings
         );
-        assert!(draft.status.is_some(), "{path:?}");
-        let (_dir, recording) = recorded(&draft);
+        assert!(imported.status.is_some(), "{path:?}");
+        let (_dir, recording) = recorded(&imported);
         let summary = manometer_analysis::summarise(&recording);
         let logged = logged_operations(&text(&path));
         for phase in &summary.phases {
@@ -114,11 +115,11 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
 #[test]
 fn the_slides_have_their_phases() {
     let Some(data) = real_data("storiks") else { return };
-    let draft = read(&data.join("icpe2021/ycsb_wb,at3_bs128_directio.out.xz")).unwrap();
+    let imported = read(&data.join("icpe2021/ycsb_wb,at3_bs128_directio.out.xz")).unwrap();
     let expected: Vec<String> = (1..=25).map(|number| format!("w{number}")).collect();
-    assert_eq!(ids(&draft, |phase| phase.kind == PhaseKind::Pressure), expected);
-    assert_eq!(ids(&draft, |phase| phase.kind == PhaseKind::Baseline), ["w0"]);
-    let phase = |id: &str| draft.phases.iter().find(|one| one.phase.id == id).unwrap();
+    assert_eq!(ids(&imported, |phase| phase.kind == PhaseKind::Pressure), expected);
+    assert_eq!(ids(&imported, |phase| phase.kind == PhaseKind::Baseline), ["w0"]);
+    let phase = |id: &str| imported.phases.iter().find(|one| one.phase.id == id).unwrap();
     assert_eq!(phase("w4").phase.running, ["primary", "n1", "n2", "n3", "n4"]);
     assert_eq!(phase("w4").phase.settings["n1.write_ratio"], 0.0);
     assert_eq!(phase("w5").phase.settings["n1.write_ratio"], 0.1);
@@ -139,9 +140,9 @@ fn a_log_cut_anywhere_is_imported_up_to_there_or_refused() {
         }
         std::fs::write(&path, &whole[..end]).unwrap();
         match read(&path) {
-            Ok(draft) => {
-                assert!(draft.findings.iter().any(|finding| finding.id == "import-cut-short"));
-                let (_dir, recording) = recorded(&draft);
+            Ok(imported) => {
+                assert!(imported.findings.iter().any(|finding| finding.id == "import-cut-short"));
+                let (_dir, recording) = recorded(&imported);
                 manometer_analysis::summarise(&recording);
             }
             Err(error) => assert!(share < 0.05, "{share}: {error}"),
@@ -158,8 +159,8 @@ fn damaged_compression_is_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("damaged.out.xz");
     std::fs::write(&path, bytes).unwrap();
-    if let Ok(draft) = read(&path) {
-        assert!(draft.findings.iter().any(|finding| finding.id == "import-damaged"), "{:?}", draft.findings);
+    if let Ok(imported) = read(&path) {
+        assert!(imported.findings.iter().any(|finding| finding.id == "import-damaged"), "{:?}", imported.findings);
     }
 }
 
@@ -185,10 +186,10 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
     let head = "[2021-09-13 20:25:05.000] [info] storiks version: 7.3\n[2021-09-13 20:25:05.000] [info] parameters: --stats_interval=\"2\" --num_ydbs=\"1\"\n";
     std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(9, 600), &status(12, 800)].concat())
         .unwrap();
-    let draft = read(&path).unwrap();
-    let ids: Vec<&str> = draft.findings.iter().map(|finding| finding.id.as_str()).collect();
+    let imported = read(&path).unwrap();
+    let ids: Vec<&str> = imported.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["import-unknown-version", "import-clock-stepped", "import-cut-short"]);
-    assert!(draft.findings[0].text.contains("storiks 7.3"));
+    assert!(imported.findings[0].text.contains("storiks 7.3"));
     // A damaged date, and a damaged number of a task.
     let far =
         status(12, 800).replacen("2021", "9999", 1) + &status(13, 900).replace("ycsb[0]", "ycsb[18446744073709551615]");

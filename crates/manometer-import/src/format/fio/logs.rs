@@ -1,5 +1,5 @@
-//! fio's logs: the files of `write_bw_log`, `write_iops_log` and `write_lat_log` of one run. Averaged ones
-//! (`log_avg_msec`) are samples; of others each line is a request.
+//! fio's logs: the files of `write_bw_log`, `write_iops_log` and `write_lat_log` of one run. Averaged logs
+//! (`log_avg_msec`) are samples; in others each line is a request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use manometer_measure::LatencyHistogram;
 use crate::findings;
 use crate::input::Lines;
 use crate::single_run::SingleRun;
-use crate::{Draft, ImportError};
+use crate::{ImportedRun, ImportError};
 
-/// Requests are gathered into samples of this length.
+/// The length of the samples that requests are collected in.
 const SAMPLE_MS: u64 = 1000;
 const KIB: f64 = 1024.0;
 const FROM: &str = "fio's logs";
@@ -19,11 +19,11 @@ const FROM: &str = "fio's logs";
 /// The quantity of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// KiB a second.
+    /// KiB per second.
     Bandwidth,
-    /// Requests a second.
+    /// Requests per second.
     Requests,
-    /// Nanoseconds: of the whole request, until it was submitted, or from then on.
+    /// Latencies in nanoseconds: of the whole request, until its submission, or since then.
     Latency(&'static str),
 }
 
@@ -48,11 +48,11 @@ pub fn is_log(path: &Path) -> bool {
     kind_of(path).is_some()
 }
 
-/// Reads logs of fio: those with the same NAME are one run.
+/// Reads fio's logs; those with the same NAME are one run.
 ///
 /// # Errors
-/// A file cannot be read, is no such log, or holds none of its lines.
-pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
+/// A file cannot be read, is no fio log, or contains no valid line.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<ImportedRun>, ImportError> {
     let mut runs: BTreeMap<String, Vec<(&Path, Kind)>> = BTreeMap::new();
     for path in paths {
         let (run, kind) = kind_of(path).ok_or_else(|| {
@@ -66,10 +66,10 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
     runs.into_iter().map(|(name, logs)| read_run(&name, &logs)).collect()
 }
 
-/// No run lasts for as long as half of what nanoseconds can count.
+/// No run is longer than half of the range of nanoseconds.
 const MS_MAX: u64 = u64::MAX / 2_000_000;
 
-/// One line: when, what, in which direction, and of how many bytes; none of an average.
+/// A line: time, value, direction and size in bytes; an average has no size.
 struct Line {
     at_ms: u64,
     value: f64,
@@ -93,17 +93,17 @@ fn line_of(text: &str) -> Option<Line> {
 /// The counts from all logs of a run.
 #[derive(Default)]
 struct LogCounts {
-    /// How long an average is, in milliseconds.
+    /// The averaging interval in milliseconds.
     period_ms: Option<u64>,
-    /// Counts by their interval's end in milliseconds, and by column with its unit: of averages the sum over jobs.
+    /// Counts by their interval's end in milliseconds, and by column with its unit; averages are summed over jobs.
     counts: BTreeMap<u64, BTreeMap<(String, &'static str), f64>>,
-    /// Mean latencies in microseconds by end and name, as sum and number of jobs.
+    /// Mean latencies in microseconds by end and name: their sum and the number of jobs.
     means: BTreeMap<(u64, String), (f64, u32)>,
-    /// Those of single requests, by end and direction.
+    /// Latencies of single requests, by end and direction.
     latencies: BTreeMap<(u64, &'static str), LatencyHistogram>,
 }
 
-fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
+fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<ImportedRun, ImportError> {
     let (mut counts, mut run) = (LogCounts::default(), SingleRun { has_ended: true, ..SingleRun::default() });
     let has_latencies = logs.iter().any(|(_, kind)| matches!(kind, Kind::Latency("latency" | "completion")));
     for (path, kind) in logs {
@@ -130,7 +130,7 @@ fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
     counts.fill(&mut run);
     run.phase("whole run", 0);
     let path = PathBuf::from(name);
-    Ok(run.draft("fio", "MiB/s", &path))
+    Ok(run.into_imported("fio", "MiB/s", &path))
 }
 
 impl LogCounts {
@@ -157,7 +157,7 @@ impl LogCounts {
             }
             return;
         }
-        // Logs and jobs differ by a millisecond or two: the first average gives the length of all.
+        // Logs and jobs differ by a millisecond or two: the first average determines the interval.
         let period_ms = *self.period_ms.get_or_insert(line.at_ms.max(1));
         let end_ms = ((line.at_ms + period_ms / 2) / period_ms).max(1) * period_ms;
         let length_s = period_ms as f64 / 1e3;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::log::number;
 use crate::SampleTable;
 
-/// Adds what a report holds of the column families' levels.
+/// Adds the levels of the column families in a report.
 pub(super) fn push(table: &mut SampleTable, t_ns: u64, report: &Value) {
     let Some(stats) = report.get("rocksdb.cfstats").and_then(Value::as_object) else { return };
     let columns = levels(stats);
@@ -25,7 +25,7 @@ fn levels(stats: &Map<String, Value>) -> Vec<(String, &'static str, f64)> {
             ["compaction", level, "NumFiles"] if level != "Sum" => {
                 columns.extend(column(level, "files", "files", value))
             }
-            // A file that a compaction works on counts in its level.
+            // A file that is being compacted counts in its level.
             ["compaction", level, "CompactedFiles"] if level != "Sum" => {
                 columns.extend(column(level, "compacting_files", "files", value));
             }
@@ -36,7 +36,7 @@ fn levels(stats: &Map<String, Value>) -> Vec<(String, &'static str, f64)> {
     columns
 }
 
-/// `L3` and `bytes` make `level3_bytes`.
+/// The column of a level, such as `level3_bytes` for `L3` and `bytes`.
 fn column(level: &str, what: &str, unit: &'static str, value: f64) -> Option<(String, &'static str, f64)> {
     let number: u32 = level.strip_prefix('L')?.parse().ok()?;
     Some((format!("level{number}_{what}"), unit, value))

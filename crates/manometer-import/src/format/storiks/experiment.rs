@@ -1,4 +1,4 @@
-//! Storiks' parameters as an experiment file.
+//! Converts Storiks' parameters to an experiment file.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::parameters::Parameters;
 /// A script's change: the time in seconds, the task, the setting.
 type Step = (u64, usize, String);
 
-/// The experiment file for `parameters`; what an experiment file cannot express becomes a comment.
+/// The experiment file for `parameters`. What an experiment file cannot express becomes a comment.
 pub(super) fn text(parameters: &Parameters, name: &str) -> String {
     let mut lines = vec![format!("name = {}", quoted(name)), String::new(), "[device]".to_owned()];
     lines.push("directory = \"manometer-data\"".to_owned());
@@ -28,7 +28,7 @@ fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string().trim().to_owned()
 }
 
-/// The beginning of the primary's parameters, and its workload.
+/// The start of the primary's parameters, and its workload.
 fn primary_workload(parameters: &Parameters) -> Option<(&'static str, String)> {
     let count = |name: &str| parameters.number(name).unwrap_or(0.0);
     if count("num_ydbs") > 0.0 {
@@ -91,13 +91,13 @@ fn neighbour_settings(parameters: &Parameters) -> Settings {
         settings.insert("io_engine".to_owned(), Value::from(engine.as_str()));
     }
     let is_on = |names: &[&str]| names.iter().any(|name| flags_set.get(*name).is_some_and(|value| value == "true"));
-    // Without the flag it opens its files with O_DIRECT, as it says itself.
+    // Without the flag it opens its files with O_DIRECT, as its help says.
     settings.insert("direct".to_owned(), Value::from(flags_set.get("o_direct").is_none_or(|value| value != "false")));
     settings.insert("dsync".to_owned(), Value::from(is_on(&["o_dsync", "dsync"])));
     settings
 }
 
-/// What holds for the whole run, by `workload.setting`: what one run may differ from another by.
+/// Settings that hold for the whole run, by `workload.setting`, by which runs may differ.
 pub(super) fn settings(parameters: &Parameters) -> Settings {
     let mut settings = Settings::new();
     let tasks = parameters.number("num_at").unwrap_or(0.0) as u64;
@@ -128,7 +128,7 @@ fn minutes(text: &str) -> Option<u64> {
     }
 }
 
-/// `0:wait;40m:wait=false;48m:write_ratio=0.1#…`, one script per task, in the order of time.
+/// The changes of `0:wait;40m:wait=false;48m:write_ratio=0.1#…`, a script per task, in order of time.
 fn steps(parameters: &Parameters, tasks: usize) -> Vec<Step> {
     let mut steps: Vec<Step> = (0..tasks)
         .flat_map(|task| {
@@ -147,7 +147,7 @@ fn plan(parameters: &Parameters, tasks: usize) -> Vec<String> {
     let seconds = |name: &str| (parameters.number(name).unwrap_or(0.0) * 60.0) as u64;
     let (warm_up_s, end_s) = (seconds("warm_period"), seconds("duration"));
     let mut times: BTreeMap<u64, Vec<(usize, String)>> = BTreeMap::new();
-    // What is set at the begin shows itself once its task starts.
+    // A setting at the start shows once its task starts.
     let (at_begin, later): (Vec<Step>, Vec<Step>) =
         steps(parameters, tasks).into_iter().partition(|(time_s, _, _)| *time_s == 0);
     for (time_s, task, what) in later {
@@ -183,7 +183,7 @@ fn plan(parameters: &Parameters, tasks: usize) -> Vec<String> {
     lines
 }
 
-/// The changes at one moment: starts, stops, settings.
+/// The changes at one time: starts, stops, settings.
 fn step(changes: &[(usize, String)], tasks: usize) -> String {
     let name = |task: usize| if tasks > 1 { format!("n{}", task + 1) } else { "n".to_owned() };
     let (mut start, mut stop, mut set) = (Vec::new(), Vec::new(), Vec::new());

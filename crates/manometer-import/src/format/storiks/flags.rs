@@ -1,4 +1,4 @@
-//! Parameter files: `--name=value` lines, `--flagfile=other` among them.
+//! Parameter files: `--name=value` lines, including `--flagfile=other`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::parameters::Parameters;
 use crate::ImportError;
 
-/// Files that name one another deeper than this name themselves.
+/// The nesting depth beyond which files must include themselves.
 const DEPTH_MAX: usize = 16;
 
-/// The parameters of a file and of those that it names, in order: what comes later wins.
+/// The parameters of a file and of the files it includes, in order: later ones win.
 pub(super) fn read(path: &Path) -> Result<Parameters, ImportError> {
     let mut parameters = Parameters::default();
     take(path, 0, &mut parameters)?;

@@ -1,4 +1,4 @@
-//! The host: by `iostat` and `systemstats` in older logs, by the performance monitor in newer ones.
+//! The host's counters: from `iostat` and `systemstats` in older logs, from the performance monitor in newer ones.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::log::number;
 use crate::SampleTable;
 
-/// A column: its name, Storiks' name, its unit, its factor.
+/// A column: its name, Storiks' name, its unit, and the conversion factor.
 type ColumnMapping<'a> = (&'a str, &'a str, &'a str, f64);
 
 const KIB: f64 = 1024.0;
@@ -30,11 +30,11 @@ const IOSTAT: [ColumnMapping<'_>; 14] = [
     ("busy", "%util", "share", 0.01),
     ("busy", "util", "share", 0.01),
 ];
-/// Times that requests took: ours is summed over requests, theirs a mean in milliseconds.
+/// Wait times: Manometer's are sums over requests, Storiks' are means in milliseconds.
 const WAITS: [(&str, &str, &str); 3] =
     [("read_wait", "r/s", "r_await"), ("write_wait", "w/s", "w_await"), ("discard_wait", "d/s", "d_await")];
 
-/// A number, or a number in words.
+/// A number, or a number as text.
 fn figure(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| number(value.as_str()?))
 }
@@ -66,7 +66,7 @@ impl Host {
         self.push("device", t_ns, "iostat", plain.chain(waits).collect());
     }
 
-    /// Shares of all processors, in percent, and of each.
+    /// Utilisation of all processors and of each, in percent.
     pub fn systemstats(&mut self, t_ns: u64, values: &Map<String, Value>) {
         let cores = (0..).take_while(|core| values.contains_key(&format!("cpu[{core}].active"))).count();
         if cores == 0 {
@@ -84,7 +84,7 @@ impl Host {
         self.push("cpu.cores", t_ns, "systemstats", row);
     }
 
-    /// One report of the performance monitor, as far as it goes. `workload` gives the workload of a container.
+    /// Adds a report of the performance monitor. `workload` maps a container to its workload.
     pub fn performance_monitor(
         &mut self,
         t_ns: u64,

@@ -1,17 +1,17 @@
-//! The log's lines: time, level, text; and the task.
+//! Parses the lines of the log: time, level, text and task.
 
 use chrono::NaiveDateTime;
 
-/// One line that begins with a time.
+/// A line that starts with a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LogLine<'a> {
-    /// Milliseconds since 1970 on the host's own clock, as if its zone were UTC.
+    /// Milliseconds since 1970 on the host's local clock, read as UTC.
     pub local_ms: i64,
     pub level: &'a str,
     pub text: &'a str,
 }
 
-/// `[2020-10-23 11:12:06.016] [info] text`; nothing for lines that go on with the one before.
+/// Parses `[2020-10-23 11:12:06.016] [info] text`; `None` for continuation lines.
 pub(super) fn log_line(line: &str) -> Option<LogLine<'_>> {
     let (time, rest) = line.strip_prefix('[')?.split_once("] [")?;
     let (level, text) = rest.split_once("] ")?;
@@ -22,13 +22,13 @@ pub(super) fn log_line(line: &str) -> Option<LogLine<'_>> {
 /// A task's output in a line of the log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum TaskOutput<'a> {
-    /// A line that its program printed.
+    /// A line printed by its program.
     Output(&'a str),
-    /// The same as JSON.
+    /// Statistics as JSON.
     Stats(&'a str),
 }
 
-/// A task: its program and which of several it is.
+/// A task: its program and its number.
 pub(super) type Task<'a> = (&'a str, usize);
 
 /// `Task ycsb[0], stdout: …`, `Task iostat, STATS: …`.
@@ -46,7 +46,7 @@ pub(super) fn task_output(text: &str) -> Option<(Task<'_>, TaskOutput<'_>)> {
     Some((task, output))
 }
 
-/// A number that may have a comma for its point, as the host's language had it.
+/// A number that may have a decimal comma, by the host's locale.
 pub(super) fn number(text: &str) -> Option<f64> {
     text.trim().replacen(',', ".", 1).parse().ok().filter(|number: &f64| number.is_finite())
 }

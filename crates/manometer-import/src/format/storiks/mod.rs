@@ -1,7 +1,7 @@
-//! The logs of Storiks and of its predecessor `rocksdb_test` 1.x: one `.out` file for each run, often compressed with xz.
+//! The logs of Storiks and of its predecessor `rocksdb_test` 1.x: one `.out` file per run, often compressed with xz.
 //!
-//! A primary (YCSB or `db_bench`) runs from the begin on; a script starts and changes the neighbours
-//! (`access_time3`). The phases follow from what they *report*, not from the script.
+//! A primary (YCSB or `db_bench`) runs from the start; a script starts and changes the neighbours (`access_time3`). The
+//! phases follow from the neighbours' *reports*, not from the script.
 
 mod engine;
 mod experiment;
@@ -30,7 +30,7 @@ use self::phases::Change;
 use crate::findings;
 use crate::import_format::{ImportFormat, read_each};
 use crate::input::{Lines, file_stem, ns_of_ms};
-use crate::{Draft, ImportError, SampleTable, program_output};
+use crate::{ImportedRun, ImportError, SampleTable, program_output};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "storiks",
@@ -38,15 +38,15 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     read: |files| read_each(files, read),
 };
 
-/// Programs that write such logs, and the versions whose logs were seen.
+/// Programs that write such logs, and the known versions.
 const KNOWN: [(&str, &[&str]); 2] =
     [("rocksdb_test", &["1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12"]), ("storiks", &["0.1"])];
 
 /// Reads the log at `path`.
 ///
 /// # Errors
-/// The file cannot be read, or is no such log: another program's, or one of no known kind.
-fn read(path: &Path) -> Result<Draft, ImportError> {
+/// The file cannot be read, or is no such log.
+fn read(path: &Path) -> Result<ImportedRun, ImportError> {
     let mut lines = Lines::open(path)?;
     let mut log = Log::begin(path, &mut lines)?;
     while let Some(line) = lines.next()? {
@@ -58,10 +58,10 @@ fn read(path: &Path) -> Result<Draft, ImportError> {
     log.finish(path)
 }
 
-/// Storiks' parameter file at `path`, with the files that it names, as an experiment file.
+/// Converts Storiks' parameter file at `path`, with the files it includes, to an experiment file.
 ///
 /// # Errors
-/// A file cannot be read, or names itself.
+/// A file cannot be read, or includes itself.
 pub fn experiment_of_flags(path: &Path) -> Result<String, ImportError> {
     let parameters = flags::read(path)?;
     Ok(experiment::text(&parameters, &file_stem(path)))
@@ -74,16 +74,16 @@ struct Log {
     parameters: Parameters,
     begin_ms: i64,
     last_ms: i64,
-    /// Whether the program came to its end.
+    /// Whether the program ended normally.
     has_ended: bool,
-    /// Lines whose time is before that of the one before, and by how much at most.
+    /// The number of lines with a time before that of the line before, and the largest step back.
     backward: (u64, i64),
     /// By task.
     workloads: BTreeMap<(String, usize), WorkloadLog>,
     host: Host,
-    /// Facts that only some reports hold.
+    /// Facts that only some reports contain.
     facts: Map<String, Value>,
-    /// The offset of the host's clock from UTC in milliseconds, where a report has both.
+    /// The offset of the host's clock from UTC in milliseconds, if a report contains both.
     zone_ms: Option<i64>,
     findings: Vec<Finding>,
 }
@@ -96,9 +96,9 @@ struct WorkloadLog {
     changes: Vec<Change>,
     settings: Settings,
     waits: bool,
-    /// The numbers of its engine, and those of its program that are no counts.
+    /// The engine's numbers, and those of the program that are no counts.
     engine: SampleTable,
-    /// What knows YCSB's lines.
+    /// The parser of YCSB's lines.
     ycsb: Option<Box<dyn Parser>>,
 }
 
@@ -141,7 +141,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Nanoseconds since the begin.
+    /// Nanoseconds since the start.
     fn t_ns(&self, local_ms: i64) -> u64 {
         ns_of_ms(local_ms - self.begin_ms)
     }
@@ -157,7 +157,7 @@ impl Log {
         } else if line.text.starts_with("exit(") {
             self.has_ended = true;
         } else if let Some((task, output)) = task_output(line.text) {
-            // Time does not go back in a recording.
+            // Time must not go back in a recording.
             self.take_task(self.last_ms, task, output);
         }
     }
@@ -247,7 +247,7 @@ impl Log {
     }
 }
 
-/// The name of a task's workload: the first primary is the primary, neighbours are numbered from 1.
+/// The name of a task's workload: the first primary is `primary`, neighbours are numbered from 1.
 fn workload_name(task: &str, number: usize) -> String {
     match (task, number) {
         ("access_time3", number) => format!("n{}", number.saturating_add(1)),
@@ -264,7 +264,7 @@ fn object(json: &str) -> Option<Map<String, Value>> {
 }
 
 impl WorkloadLog {
-    /// A line that YCSB printed.
+    /// Adds a line printed by YCSB.
     fn take_status(&mut self, t_ns: u64, usual_s: f64, line: &str) {
         let new = || parser::new(ParserName::Ycsb, &[], &BTreeMap::new()).expect("its parser needs nothing");
         let reports = self.ycsb.get_or_insert_with(new).line(line);
@@ -274,7 +274,7 @@ impl WorkloadLog {
         }
     }
 
-    /// The time since its last report; the usual one for its first.
+    /// The time since its last report; for the first report the usual interval.
     fn length_s(&mut self, t_ns: u64, usual_s: f64) -> f64 {
         let last_ns = self.last_ns.replace(t_ns);
         last_ns.map_or(usual_s, |last_ns| t_ns.saturating_sub(last_ns) as f64 / 1e9)
@@ -296,7 +296,7 @@ impl WorkloadLog {
 }
 
 impl Log {
-    fn finish(mut self, path: &Path) -> Result<Draft, ImportError> {
+    fn finish(mut self, path: &Path) -> Result<ImportedRun, ImportError> {
         if self.workloads.values().all(|workload| workload.table.ends_ns().next().is_none()) {
             return Err(ImportError::format(path, "the log holds no statistics of any workload"));
         }
@@ -350,7 +350,7 @@ impl Log {
             series.insert(name, std::mem::take(&mut workload.table));
         }
         let unix_ms = self.begin_ms.saturating_sub(self.zone_ms.unwrap_or(0));
-        Ok(Draft {
+        Ok(ImportedRun {
             constant: experiment::settings(&self.parameters),
             experiment: experiment::text(&self.parameters, &file_stem(path)),
             environment: self.environment(path),
@@ -365,7 +365,7 @@ impl Log {
         })
     }
 
-    /// The host, as far as it is known, and the source of the recording.
+    /// The known facts about the host, and the source of the recording.
     fn environment(&self, path: &Path) -> Value {
         let fact = |path: &[&str]| {
             let (first, rest) = path.split_first()?;

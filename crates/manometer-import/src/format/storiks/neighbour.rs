@@ -1,4 +1,4 @@
-//! `access_time3`, the neighbour: its settings and its statistics.
+//! The neighbour `access_time3`: its settings and statistics.
 
 use manometer_measure::plan::Settings;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::log::number;
 use crate::SampleTable;
 
-/// A neighbour's own report.
+/// A report of a neighbour.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Report<'a> {
     /// A setting took effect.
@@ -14,7 +14,7 @@ pub(super) enum Report<'a> {
     Stats(Map<String, Value>),
 }
 
-/// The report in a line of its output, if there is one.
+/// The report in a line of its output, if any.
 pub(super) fn report(output: &str) -> Option<Report<'_>> {
     let text = output.strip_prefix("[info] ")?;
     if let Some(json) = text.strip_prefix("STATS: ") {
@@ -24,7 +24,7 @@ pub(super) fn report(output: &str) -> Option<Report<'_>> {
     Some(Report::Set(name, value.trim()))
 }
 
-/// A setting with Manometer's name and value; none for other settings.
+/// A setting with Manometer's name and value; `None` for other settings.
 pub(super) fn setting(name: &str, value: &str) -> Option<(&'static str, Value)> {
     let kib = |text: &str| text.parse::<u64>().ok().map(|kib| Value::from(format!("{kib}KiB")));
     let share = |text: &str| number(text).map(Value::from);
@@ -38,7 +38,7 @@ pub(super) fn setting(name: &str, value: &str) -> Option<(&'static str, Value)> 
     }
 }
 
-/// The settings in its statistics, and whether it waits.
+/// The settings in its statistics, and whether it is paused.
 pub(super) fn reported_settings(stats: &Map<String, Value>) -> (Settings, bool) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let settings = stats.iter().filter_map(|(name, value)| setting(name, &text(value)));

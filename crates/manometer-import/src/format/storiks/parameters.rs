@@ -1,13 +1,13 @@
-//! The parameters of the experiment.
+//! Parameters of the experiment.
 
 use std::collections::BTreeMap;
 
-/// The parameters, as the log's second line has them.
+/// The parameters in the log's second line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Of `parameters: --log_level="info" --duration="90" …`, without the word before it.
+    /// Parses `parameters: --log_level="info" --duration="90" …` without its first word.
     pub fn parse(text: &str) -> Self {
         let words = shell_words::split(text).unwrap_or_default();
         let pair = |word: &String| {
@@ -25,7 +25,7 @@ impl Parameters {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// A value; none where it is empty or not there.
+    /// The value of a parameter; `None` if it is empty or missing.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
@@ -34,7 +34,7 @@ impl Parameters {
         self.get(name)?.parse().ok()
     }
 
-    /// The value for one of several tasks: values are separated by `#`, and a single one holds for all.
+    /// The value for one task: values are separated by `#`, and a single one applies to all.
     pub fn of_task(&self, name: &str, task: usize) -> Option<&str> {
         let all: Vec<&str> = self.get(name)?.split('#').collect();
         let value = if all.len() == 1 { all[0] } else { *all.get(task)? };

@@ -1,4 +1,4 @@
-//! Phases, from the neighbours' own reports.
+//! Derives phases from the neighbours' reports.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ImportedPhase;
 
-/// A moment from which a neighbour has these settings, and whether it waits.
+/// A change of a neighbour's settings, or whether it is paused.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub t_ns: u64,
@@ -15,16 +15,16 @@ pub(super) struct Change {
     pub waits: bool,
 }
 
-/// Who runs with what settings from a moment on.
+/// The running neighbours and their settings, from a time on.
 #[derive(Debug, Clone, PartialEq)]
 struct State {
     begin_ns: u64,
-    /// By neighbour; none while it waits.
+    /// Settings by neighbour; `None` while it is paused.
     running: Vec<Option<Settings>>,
 }
 
-/// The phases of a run whose neighbours changed like this. A stretch in which nothing changes is one, unless it is too
-/// short for a sample; `warm_up_ns` at the begin is none that counts.
+/// The phases of a run with these changes of neighbours. An interval without changes is a phase, unless it is too short
+/// for a sample; the first `warm_up_ns` do not count.
 pub(super) fn phases(
     neighbours: &[(String, Vec<Change>)],
     has_primary: bool,
@@ -75,7 +75,7 @@ pub(super) fn phases(
     found
 }
 
-/// Every state, in order: equal ones after one another are one.
+/// The states in order; consecutive equal ones are merged.
 fn states(neighbours: &[(String, Vec<Change>)], end_ns: u64) -> Vec<State> {
     let moments: BTreeSet<u64> = neighbours.iter().flat_map(|(_, changes)| changes).map(|change| change.t_ns).collect();
     let mut states: Vec<State> = Vec::new();
@@ -133,7 +133,7 @@ fn phase(
     }
 }
 
-/// The changes that begin a phase.
+/// The changes at the start of a phase.
 fn label(
     neighbours: &[(String, Vec<Change>)],
     before: Option<&Vec<Option<Settings>>>,

@@ -1,12 +1,12 @@
-//! `db_bench`'s interval reports, as Storiks summed them up.
+//! `db_bench`'s interval reports, as summed by Storiks.
 
 use serde_json::{Map, Value};
 
 use super::log::number;
 use crate::SampleTable;
 
-/// Adds `db_bench`'s interval reports: the operations of all threads in the `length_s` before. Its `ops_per_s`
-/// is not taken: it is the sum over the reports of all threads, and counts a thread twice that reported twice.
+/// Adds `db_bench`'s interval reports: the operations of all threads in the `length_s` before. `ops_per_s` is not used:
+/// it sums the reports of all threads, and counts a thread twice that reported twice.
 pub(super) fn push_db_bench(table: &mut SampleTable, t_ns: u64, length_s: f64, stats: &Map<String, Value>) {
     let value = |name: &str| number(stats.get(name)?.as_str()?);
     let mut row = vec![("length", "s", length_s)];

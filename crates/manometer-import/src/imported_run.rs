@@ -1,4 +1,4 @@
-//! The content of another tool's results, and how it becomes a recording.
+//! An imported run, which can be written as a recording.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -11,39 +11,39 @@ use serde_json::Value;
 
 use crate::ImportError;
 
-/// A recording in memory. Its clock is nanoseconds since the first moment in the file.
+/// A run imported from another tool. Its clock is nanoseconds since the first time in the file.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct ImportedRun {
     /// The plan without its phases.
     pub plan: Plan,
     /// The phases, in order.
     pub phases: Vec<ImportedPhase>,
     /// The sample series by source.
     pub series: BTreeMap<String, SampleTable>,
-    /// IntervalLatencies, where all of them are known.
+    /// Latencies by interval, if all of them are known.
     pub latencies: Vec<IntervalLatencies>,
-    /// The host, as far as it is known.
+    /// The known facts about the host.
     pub environment: Value,
     /// Settings that hold for the whole run, by `workload.setting`.
     pub constant: Settings,
-    /// The experiment file.
+    /// The text of the experiment file.
     pub experiment: String,
-    /// The first moment on the wall clock, in nanoseconds since 1970.
+    /// The first time on the wall clock, in nanoseconds since 1970.
     pub begin_unix_ns: u64,
-    /// The last moment, in nanoseconds since the first.
+    /// The last time, in nanoseconds since the first.
     pub end_ns: u64,
-    /// How the run ended.
+    /// The status of the run.
     pub status: Option<RunStatus>,
-    /// What limits the result.
+    /// Findings that limit the result.
     pub findings: Vec<Finding>,
 }
 
-/// A phase and when it was measured.
+/// A phase and its times.
 #[derive(Debug, Clone)]
 pub struct ImportedPhase {
     /// The phase.
     pub phase: Phase,
-    /// Its begin, in nanoseconds since the first moment.
+    /// Its start, in nanoseconds since the first time.
     pub begin_ns: u64,
     /// Its end.
     pub end_ns: u64,
@@ -56,7 +56,7 @@ pub struct IntervalLatencies {
     pub workload: String,
     /// The operation.
     pub operation: String,
-    /// The interval's begin, in nanoseconds since the first moment.
+    /// The interval's start, in nanoseconds since the first time.
     pub begin_ns: u64,
     /// Its end.
     pub end_ns: u64,
@@ -64,7 +64,7 @@ pub struct IntervalLatencies {
     pub histogram: LatencyHistogram,
 }
 
-/// A sample series whose columns show themselves as it is read.
+/// A sample series whose columns are discovered while it is read.
 #[derive(Debug, Clone, Default)]
 pub struct SampleTable {
     columns: Vec<Column>,
@@ -73,8 +73,8 @@ pub struct SampleTable {
 }
 
 impl SampleTable {
-    /// Adds a row whose interval ended at `t_ns`: values with their columns' names and units. Values that are no
-    /// numbers were not measured.
+    /// Adds a row whose interval ended at `t_ns`: values with their columns' names and units. Values that are not
+    /// finite are missing.
     pub fn push<'a>(&mut self, t_ns: u64, from: &str, values: impl IntoIterator<Item = (&'a str, &'a str, f64)>) {
         let mut row = Vec::new();
         for (name, unit, value) in values.into_iter().filter(|(_, _, value)| value.is_finite()) {
@@ -91,12 +91,12 @@ impl SampleTable {
         self.rows.push((t_ns, row));
     }
 
-    /// When the intervals ended.
+    /// The ends of the intervals.
     pub fn ends_ns(&self) -> impl Iterator<Item = u64> + '_ {
         self.rows.iter().map(|(t_ns, _)| *t_ns)
     }
 
-    /// The median length of an interval, in seconds; 1 where there are too few.
+    /// The median length of an interval in seconds; 1 if there are too few.
     pub fn usual_interval_s(&self) -> f64 {
         let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
         lengths.sort_unstable();
@@ -106,8 +106,8 @@ impl SampleTable {
             .map_or(1.0, |length_ns| *length_ns as f64 / 1e9)
     }
 
-    /// Counts what remained when the program ended, where that took less than half an interval, with the row before: as a
-    /// sample of its own it would weigh as much as a whole one. For tables of which all columns can be added up.
+    /// Adds the remainder at the program's end, if it is shorter than half an interval, to the row before: as a
+    /// separate sample it would weigh as much as a whole one. For tables whose columns can all be summed.
     pub fn join_remnant(&mut self) {
         let half_s = self.usual_interval_s() / 2.0;
         let Some(length) = self.numbers.get("length").copied() else { return };
@@ -135,24 +135,24 @@ impl SampleTable {
     }
 }
 
-/// The events in order of time; at one moment ends come before begins.
-fn events(draft: &Draft) -> Vec<(u64, Event)> {
+/// The events in order of time; at equal times ends precede starts.
+fn events(run: &ImportedRun) -> Vec<(u64, Event)> {
     let mut events = Vec::new();
-    for imported in &draft.phases {
+    for imported in &run.phases {
         let phase = || imported.phase.id.clone();
         events.push((imported.begin_ns, 1, Event::PhaseStarted { phase: phase() }));
         events.push((imported.end_ns, 0, Event::PhaseEnded { phase: phase() }));
     }
-    events.extend(draft.findings.iter().map(|finding| (draft.end_ns, 2, Event::Finding(finding.clone()))));
+    events.extend(run.findings.iter().map(|finding| (run.end_ns, 2, Event::Finding(finding.clone()))));
     events.sort_by_key(|(t_ns, rank, _)| (*t_ns, *rank));
     events.into_iter().map(|(t_ns, _, event)| (t_ns, event)).collect()
 }
 
-impl Draft {
-    /// Writes it as a recording into the folder `dir`, which is made, or must be empty.
+impl ImportedRun {
+    /// Writes a recording into the directory `dir`, which is created, or must be empty.
     ///
     /// # Errors
-    /// The folder holds something already, or cannot be written.
+    /// The directory is not empty, or cannot be written.
     pub fn write(&self, dir: &Path) -> Result<(), ImportError> {
         let start = WallAnchor { monotonic_ns: 0, unix_ns: self.begin_unix_ns };
         let plan = Plan { phases: self.phases.iter().map(|one| one.phase.clone()).collect(), ..self.plan.clone() };
