@@ -1,4 +1,4 @@
-//! The folder of a database: who made it, whether it may be used, replaced, or left alone.
+//! The directory of a database: whose it is, and whether it may be used, replaced or left alone.
 //!
 //! ```text
 //! <directory>/<workload>/manometer.json   the marker: which experiment made this
@@ -7,8 +7,8 @@
 //! <directory>/<workload>/load/            files on their way into the database
 //! ```
 //!
-//! A measuring tool must not destroy data. Only what carries our marker is ever deleted, and only when
-//! the marker is equal to what would be made in its place; everything else is refused.
+//! A measuring tool must not destroy data. Only a directory with Manometer's marker is ever deleted, and only if the
+//! marker equals the one to be written in its place. Everything else is refused.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,35 +22,35 @@ use serde_json::Value;
 
 use super::EngineError;
 
-/// The marker, and one on its way into its place.
+/// The file of the marker, and its name while it is being written.
 pub const MARKER: &str = "manometer.json";
 const NEW_MARKER: &str = "manometer.json.new";
 const LOCK: &str = "lock";
-/// The folder of the engine's own files.
+/// The directory of the engine's own files.
 pub const DATABASE: &str = "db";
-/// The folder of files on their way into the database.
+/// The directory of files that are being loaded into the database.
 pub const LOADING: &str = "load";
-/// The engine's log, where it writes one.
+/// The engine's log, if it writes one.
 pub const LOG: &str = "engine.log";
 const REMEDIES: [&str; 2] = [
     "reuse it with `--reuse`, or delete it or choose another folder yourself",
     "it cannot serve this one; delete it or choose another folder yourself",
 ];
-/// All that is ever ours in a database's folder.
+/// All entries that Manometer creates in a database's directory.
 pub const OWN_ENTRIES: [&str; 6] = [MARKER, NEW_MARKER, LOCK, DATABASE, LOADING, LOG];
 
-/// What made a database: all that its content and layout follow from.
+/// The marker of a database: everything that its content and layout follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseManifest {
-    /// The engine.
+    /// The engine's name.
     pub engine: String,
-    /// Its version.
+    /// The engine's version.
     pub engine_version: String,
-    /// Its options as given.
+    /// The engine's options as given.
     pub options: Value,
-    /// How many records.
+    /// The number of records.
     pub records: u64,
-    /// How keys and values are formed.
+    /// The form of keys and values.
     pub form: String,
     /// Bytes of each value.
     pub value_bytes: u64,
@@ -58,33 +58,33 @@ pub struct DatabaseManifest {
     pub load: String,
     /// The seed of the values.
     pub seed: u64,
-    /// Whether loading came to its end.
+    /// Whether loading is complete.
     pub loaded: bool,
-    /// Whether a run that inserts or deletes has been at it since: what it holds is no longer what was loaded.
+    /// Whether a run that inserts or deletes has changed the data since loading.
     #[serde(default)]
     pub changed: bool,
-    /// When its loading began, in nanoseconds since 1970: which distinguishes it from an equal one created earlier.
+    /// When loading began, in nanoseconds since 1970. Distinguishes equal databases created at different times.
     #[serde(default)]
     pub made_at_unix_ns: u64,
 }
 
 impl DatabaseManifest {
-    /// The marker in `folder`; nothing where none can be read.
+    /// The marker in `folder`; `None` if there is none that can be read.
     pub fn read(folder: &Path) -> Option<Self> {
         marker_of(folder).ok().flatten()
     }
 
-    /// Whether the database holds what was loaded, all of it and nothing else.
+    /// Whether the database holds exactly the records that were loaded.
     fn is_as_loaded(&self) -> bool {
         self.loaded && !self.changed
     }
 
-    /// Whether the database is the one that `wanted` means, or, with `reuse`, can replace it.
+    /// Whether the database is the wanted one or, with `reuse`, can stand in for it.
     pub fn serves(&self, wanted: &Self, reuse: bool) -> bool {
         self.is_as_loaded() && self.differences(wanted, reuse).is_empty()
     }
 
-    /// The fields in which `other` differs; what became of a database and when it was made are no such fields.
+    /// The names of fields that differ in `other`, leaving out the state of loading and the time of creation.
     pub fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
         let text = |value: &dyn std::fmt::Display| value.to_string();
         let mut fields = vec![
@@ -106,31 +106,31 @@ impl DatabaseManifest {
     }
 }
 
-/// What may be done with a database of ours that is there already.
+/// What may be done with an existing database of Manometer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatabaseReuse {
-    /// Replace an equal one, refuse any other.
+    /// Replace an equal one; refuse any other.
     #[default]
     Remake,
-    /// Use one that serves, refuse any other.
+    /// Use a suitable one; refuse any other.
     Reuse,
-    /// Use an equal one, replace any other: for runs of one sweep, which made it themselves.
+    /// Use an equal one; replace any other. For the runs of one sweep, which created it themselves.
     Renew,
 }
 
-/// What a folder means to an experiment.
+/// What to do with an existing directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Load it.
+    /// There is no database: load one.
     Empty,
-    /// It holds the same experiment's database: replace it.
+    /// It holds the database of the same experiment: replace it.
     Replace,
-    /// It holds a database that serves: use it.
+    /// It holds a suitable database: use it.
     Use,
 }
 
-/// A database's folder, held.
+/// The locked directory of a database.
 #[derive(Debug)]
 pub struct DatabaseDirectory {
     path: PathBuf,
@@ -140,11 +140,11 @@ pub struct DatabaseDirectory {
 }
 
 impl DatabaseDirectory {
-    /// Takes hold of `path` for a database that is to be as `marker` says. Unless an equal or serving
-    /// database may be and is reused, the folder is empty then.
+    /// Locks `path` for a database described by `marker`. The directory is empty afterwards, unless a suitable database
+    /// is reused.
     ///
     /// # Errors
-    /// The folder lies in memory, cannot be written, is in use, or holds what must not be touched.
+    /// The directory lies in memory, cannot be written, is in use, or holds data that must not be replaced.
     pub fn prepare(path: &Path, marker: DatabaseManifest, existing: DatabaseReuse) -> Result<Self, EngineError> {
         if mount::is_memory(path) {
             return Err(EngineError::InMemoryFileSystem(path.to_owned()));
@@ -152,7 +152,7 @@ impl DatabaseDirectory {
         judge(path, &marker, existing)?;
         fs::create_dir_all(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
         let lock = lock(path)?;
-        // Judged again under the lock: another run may have been at it in between.
+        // Checked again under the lock: another run may have changed it in between.
         let verdict = judge(path, &marker, existing)?;
         let mut held = Self { path: path.to_owned(), marker, reused: verdict == Verdict::Use, _lock: lock };
         if !held.reused {
@@ -163,23 +163,23 @@ impl DatabaseDirectory {
             create_empty(&held.database())?;
             create_empty(&held.loading())?;
         } else if let Some(there) = marker_of(path)? {
-            // What made it stays what is said of it, whoever uses it.
+            // A reused database keeps its creator's marker.
             held.marker = there;
         }
         Ok(held)
     }
 
-    /// Whether the database was there already.
+    /// Whether an existing database is reused.
     pub fn is_reused(&self) -> bool {
         self.reused
     }
 
-    /// Where the engine's files lie.
+    /// The path of the engine's files.
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
 
-    /// Writes down that the database is complete.
+    /// Records that the database is complete.
     ///
     /// # Errors
     /// The marker cannot be written.
@@ -188,7 +188,7 @@ impl DatabaseDirectory {
         self.write_marker(true)
     }
 
-    /// Writes down that the database is about to be changed: no later run takes it for the one that was loaded.
+    /// Records that the database is about to change, so that no later run takes it for the loaded one.
     ///
     /// # Errors
     /// The marker cannot be written.
@@ -197,14 +197,14 @@ impl DatabaseDirectory {
         self.write_marker(true)
     }
 
-    /// Deletes the database, and the folder when nothing else is in it.
+    /// Removes the database, and the directory if nothing else is in it.
     ///
     /// # Errors
-    /// Something cannot be deleted.
+    /// Something cannot be removed.
     pub fn remove(mut self) -> Result<(), EngineError> {
         self.clear()?;
         remove_file(&self.path.join(LOCK))?;
-        // ExternalCleanup in place when someone put a file of their own there.
+        // The directory stays if it holds other files.
         let _ = fs::remove_dir(&self.path);
         Ok(())
     }
@@ -213,10 +213,11 @@ impl DatabaseDirectory {
         self.path.join(LOADING)
     }
 
-    /// Deletes what is ours but the lock, the marker last: what is cut short remains known as ours.
+    /// Removes all entries of Manometer except the lock. The marker goes last: an interrupted removal stays
+    /// recognisable.
     fn clear(&mut self) -> Result<(), EngineError> {
         let there = DatabaseManifest::read(&self.path);
-        // On a full disk there may be no room for a marker that says the same.
+        // A full disk may have no room to write an equal marker.
         let known = there.is_some_and(|there| !there.loaded && there.differences(&self.marker, false).is_empty());
         if !known && self.path.join(MARKER).exists() {
             self.write_marker(false)?;
@@ -228,7 +229,7 @@ impl DatabaseDirectory {
         remove_file(&self.path.join(MARKER))
     }
 
-    /// Writes the marker beside its place and moves it there, so that it is never half a marker.
+    /// Writes the marker to a new file and renames it, so that no partial marker is ever visible.
     fn write_marker(&mut self, loaded: bool) -> Result<(), EngineError> {
         self.marker.loaded = loaded;
         let path = self.path.join(MARKER);
@@ -244,7 +245,7 @@ impl DatabaseDirectory {
     }
 }
 
-/// What `path` means to an experiment that would make `wanted`.
+/// What to do with `path` for an experiment that needs the database `wanted`.
 fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<Verdict, EngineError> {
     let names = match fs::read_dir(path) {
         Ok(entries) => entries
@@ -266,8 +267,8 @@ fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Res
     compare(path, &there, wanted, existing, REMEDIES)
 }
 
-/// What a marker means to an experiment that would make `wanted`. The remedies are for a database of another
-/// experiment, and for one that cannot serve.
+/// What to do with a database marked `there` for an experiment that needs `wanted`. `remedies` are the advice for a
+/// database of another experiment, and for an unsuitable one.
 pub(super) fn compare(
     path: &Path,
     there: &DatabaseManifest,
@@ -306,11 +307,10 @@ pub(super) fn compare(
     refuse(serves, remedies[1])
 }
 
-/// Removes a database of ours in `path` whose loading did not come to its end: nobody can use it. Whatever else is
-/// there stays.
+/// Removes a database of Manometer in `path` whose loading is incomplete. Leaves anything else.
 ///
 /// # Errors
-/// It is in use, or cannot be removed.
+/// The database is in use, or cannot be removed.
 pub fn remove_incomplete(path: &Path) -> Result<(), EngineError> {
     let half_made = || DatabaseManifest::read(path).filter(|marker| !marker.loaded);
     if half_made().is_none() {
@@ -323,17 +323,17 @@ pub fn remove_incomplete(path: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// The marker in `path`; nothing where it is none of ours.
+/// The marker in `path`; `None` if it holds no database of Manometer.
 fn marker_of(path: &Path) -> Result<Option<DatabaseManifest>, EngineError> {
     let path = path.join(MARKER);
     let bytes = fs::read(&path).map_err(|reason| EngineError::NotReadable { path, reason })?;
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// Holds the database's folder `path`, as whoever uses it does.
+/// Locks the directory `path` of a database, as every user of it does.
 ///
 /// # Errors
-/// It is held, or cannot be written.
+/// The directory is locked, or cannot be written.
 pub fn lock(path: &Path) -> Result<FileLock, EngineError> {
     let name = path.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&name);

@@ -2,7 +2,7 @@ use manometer_testing::memory_file_system;
 
 use super::*;
 
-/// A folder on a disk: what the tests are about is refused in memory.
+/// A directory on a disk: one in memory is refused.
 fn disk() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
 }
@@ -151,7 +151,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn what_made_a_database_stays_what_is_said_of_it_whoever_uses_it() {
+fn a_database_keeps_its_creators_description() {
     let dir = disk();
     loaded(&dir);
     let other = DatabaseManifest { seed: 2, ..marker() };

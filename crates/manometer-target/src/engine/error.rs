@@ -1,10 +1,10 @@
-//! What can go wrong with an engine, and what to do about it.
+//! Errors of engines.
 
 use std::path::PathBuf;
 
 use manometer_measure::suggest::did_you_mean;
 
-/// An engine, its options or its folder is not as it should be.
+/// An engine, its options or its directory cannot be used, or the engine failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -13,10 +13,10 @@ pub enum EngineError {
     UnknownEngine {
         /// The name as given.
         got: String,
-        /// The names there are.
+        /// The names of all engines.
         known: String,
     },
-    /// The engine has no such option.
+    /// The engine has no option of this name.
     #[error("{place}: {engine} has no option `{name}`{}", did_you_mean(*similar))]
     UnknownOption {
         /// The engine.
@@ -28,7 +28,7 @@ pub enum EngineError {
         /// The most similar known name.
         similar: Option<&'static str>,
     },
-    /// The engine refuses an option's value.
+    /// The engine refuses the value of an option.
     #[error("{place}: {engine} refuses option `{name}` = `{value}`: {reason}")]
     InvalidOption {
         /// The engine.
@@ -39,7 +39,7 @@ pub enum EngineError {
         name: String,
         /// Its value as given.
         value: String,
-        /// What the engine says.
+        /// The engine's reason.
         reason: String,
     },
     /// A line of an options file is neither a section nor an option.
@@ -50,96 +50,96 @@ pub enum EngineError {
         /// The line.
         line: String,
     },
-    /// A section of an options file that does not concern us or does not exist.
+    /// A section of an options file that is unknown or not supported.
     #[error("{place}: section `[{section}]` is none of {known}")]
     InvalidOptionsSection {
         /// File and line.
         place: String,
         /// The section.
         section: String,
-        /// What would be right.
+        /// The sections that are supported.
         known: &'static str,
     },
-    /// The folder lies in memory.
+    /// The directory lies in memory.
     #[error("{} lies on a file system in memory, which says nothing about a device; choose a folder on a disk", .0.display())]
     InMemoryFileSystem(PathBuf),
-    /// The folder cannot be written.
+    /// The directory cannot be written.
     #[error("{} cannot be written: {reason}", path.display())]
     NotWritable {
-        /// The folder or file.
+        /// The directory or file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         reason: std::io::Error,
     },
     /// A file cannot be read.
     #[error("{} cannot be read: {reason}", path.display())]
     NotReadable {
-        /// The folder or file.
+        /// The directory or file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         reason: std::io::Error,
     },
-    /// Another run uses the folder.
+    /// Another run uses the directory.
     #[error("{} is in use by another run; wait for it or choose another folder", .0.display())]
     Locked(PathBuf),
-    /// The folder holds something that is not ours.
+    /// The directory holds files that Manometer did not create.
     #[error("{} holds files that no experiment of ours made (`{found}`); choose an empty folder", path.display())]
     ForeignFiles {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// One of the files.
         found: String,
     },
-    /// The database was made by another experiment.
+    /// The database belongs to another experiment.
     #[error("the database in {} was made by another experiment ({differences}); {remedy}", path.display())]
     DatabaseMismatch {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
-        /// What differs.
+        /// The fields that differ.
         differences: String,
         /// What to do.
         remedy: &'static str,
     },
-    /// A server that is not ours holds something that is not ours.
+    /// An external server holds data that Manometer did not write.
     #[error(
         "the server at {place} holds {keys} keys that no experiment of ours put there; choose an empty one, or say \
          `flush = true` to have it emptied, whatever it holds"
     )]
     ForeignKeys {
-        /// Where it is.
+        /// Its address.
         place: String,
-        /// How many.
+        /// The number of keys.
         keys: u64,
     },
-    /// A server that is not ours no longer holds as many records as were loaded.
+    /// An external server no longer holds as many records as were loaded.
     #[error(
         "the server at {place} holds {keys} keys where an earlier run loaded {records} records: {} say `flush = true` \
          to have it emptied, whatever it holds", since(*.keys, *.records)
     )]
     RecordCountMismatch {
-        /// Where it is.
+        /// Its address.
         place: String,
-        /// How many keys there are beside the marker.
+        /// The number of keys, without the marker.
         keys: u64,
-        /// How many records there should be.
+        /// The number of records loaded.
         records: u64,
     },
     /// The device is full.
     #[error("no space left in {} while {doing}; make room or load fewer records", path.display())]
     NoSpace {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
     },
-    /// The engine itself failed.
+    /// The engine failed.
     #[error("{engine} failed while {doing}: {text}")]
     Failed {
         /// The engine.
         engine: &'static str,
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What it says.
+        /// The engine's message.
         text: String,
     },
     /// The program of a managed server is not installed.
@@ -155,7 +155,7 @@ pub enum EngineError {
         /// Debian's package of the program.
         package: &'static str,
     },
-    /// The engine cannot do this.
+    /// The engine does not support an operation.
     #[error("{engine} cannot {what}")]
     Unsupported {
         /// The engine.
@@ -166,13 +166,13 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether another request would have succeeded: the error is about the request, not about what happened.
+    /// Whether the request was invalid, rather than the run failed.
     pub fn is_wrong_request(&self) -> bool {
         !matches!(self, Self::NotReadable { .. } | Self::Locked(_) | Self::NoSpace { .. } | Self::Failed { .. })
     }
 }
 
-/// What became of `records` that are now `keys`, and what to do.
+/// The explanation and advice for a server that holds `keys` keys after `records` records were loaded.
 fn since(keys: u64, records: u64) -> &'static str {
     if keys < records {
         "some were evicted or deleted since; run without `--reuse` to load it again, or"

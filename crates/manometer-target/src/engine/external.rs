@@ -1,8 +1,8 @@
-//! Data in a server that is not ours: who put it there, whether it may be used, replaced, or left alone.
+//! Data in an external server: who wrote it, and whether it may be used or replaced.
 //!
-//! What the marker's file is for a folder ([`directory`](super::directory)), a marker under a key of its
-//! own is for such a server. Nothing there is ever removed unless the person said so; what may be written
-//! over without that is what carries our marker and would be written again.
+//! A marker under its own key takes the role of the marker file of a directory ([`directory`](super::directory)).
+//! Nothing is removed without the user's consent (`flush = true`). Without it, only data with a marker of Manometer
+//! that would be written again unchanged may be overwritten.
 
 use std::path::Path;
 
@@ -11,49 +11,49 @@ use serde_json::Value;
 use super::directory::{DatabaseManifest, DatabaseReuse, Verdict, compare};
 use super::{Engine, EngineError};
 
-/// Options that say how to get at the data, not what it is.
+/// Options that describe the access to the data, not the data.
 const ACCESS: [&str; 3] = ["address", "cluster", "flush"];
 
-/// What to do about data of another experiment, and about data that cannot serve.
+/// The advice for data of another experiment, and for unsuitable data.
 const REMEDIES: [&str; 2] = [
     "reuse it with `--reuse`, or say `flush = true` to have that server emptied, whatever it holds",
     "say `flush = true` to have that server emptied, whatever it holds, or choose an empty one",
 ];
 
-/// A server that is not ours, as an engine sees it.
+/// An external server, as an engine accesses it.
 pub trait ExternalServer {
-    /// Where it is, for people.
+    /// Its address, for messages.
     fn place(&self) -> &str;
 
-    /// How many keys it holds, the marker's included.
+    /// The number of keys, including the marker's.
     ///
     /// # Errors
-    /// The server does not say.
+    /// The server does not report it.
     fn keys(&self) -> Result<u64, EngineError>;
 
-    /// The text under the marker's key.
+    /// The value of the marker's key.
     ///
     /// # Errors
-    /// The server does not say.
+    /// The server failed.
     fn marker(&self) -> Result<Option<String>, EngineError>;
 
-    /// Puts `text` under the marker's key.
+    /// Sets the value of the marker's key.
     ///
     /// # Errors
     /// The server refuses it.
     fn set_marker(&self, text: &str) -> Result<(), EngineError>;
 
-    /// Whether the person allowed the server to be emptied.
+    /// Whether the user allowed the server to be emptied.
     fn may_clear(&self) -> bool;
 
-    /// Empties the server, only when [`may_clear`](Self::may_clear).
+    /// Empties the server. Only if [`may_clear`](Self::may_clear).
     ///
     /// # Errors
     /// It is not allowed, or the server refuses it.
     fn clear(&self) -> Result<(), EngineError>;
 }
 
-/// Our data in a server that is not ours.
+/// Manometer's data in an external server.
 #[derive(Debug)]
 pub struct ExternalData {
     marker: DatabaseManifest,
@@ -61,10 +61,10 @@ pub struct ExternalData {
 }
 
 impl ExternalData {
-    /// Prepares `server` for data that is to be as `marker` says.
+    /// Prepares `server` for data described by `marker`.
     ///
     /// # Errors
-    /// The server does not answer, or holds what must not be touched.
+    /// The server does not answer, or holds data that must not be replaced.
     pub fn prepare(
         server: &dyn ExternalServer,
         mut marker: DatabaseManifest,
@@ -79,7 +79,7 @@ impl ExternalData {
         };
         let mut data = Self { marker, reused };
         if reused {
-            // What made it stays what is said of it, whoever uses it.
+            // Reused data keeps its creator's marker.
             let there = server.marker()?.and_then(|text| serde_json::from_str(&text).ok());
             data.marker = there.unwrap_or(data.marker);
         } else {
@@ -91,12 +91,12 @@ impl ExternalData {
         Ok(data)
     }
 
-    /// Whether the data was there already.
+    /// Whether existing data is reused.
     pub fn is_reused(&self) -> bool {
         self.reused
     }
 
-    /// Writes down that the data is complete.
+    /// Records that the data is complete.
     ///
     /// # Errors
     /// The server refuses it.
@@ -104,7 +104,7 @@ impl ExternalData {
         engine.external_server().map_or(Ok(()), |server| self.write(server, true))
     }
 
-    /// Writes down that the data are about to be changed: they are no longer what was loaded.
+    /// Records that the data is about to change and no longer equals the loaded data.
     ///
     /// # Errors
     /// The server refuses it.
@@ -119,18 +119,18 @@ impl ExternalData {
     }
 }
 
-/// What a reader must know of data that stays where it is.
+/// A note for the user about data that stays in the server.
 pub fn note(server: &dyn ExternalServer) -> Option<String> {
     let stays =
         || format!("the records stay in the server at {}: it is emptied only with `flush = true`", server.place());
     (!server.may_clear()).then(stays)
 }
 
-/// Our data in a server that may be emptied.
+/// Manometer's data in an external server that may be emptied.
 pub struct ExternalCleanup(Box<dyn Engine>);
 
 impl ExternalCleanup {
-    /// What `engine` leaves, when it is there.
+    /// The data that `engine` leaves in an external server, if any.
     pub fn of(engine: Box<dyn Engine>) -> Option<Self> {
         engine.external_server().is_some_and(ExternalServer::may_clear).then_some(Self(engine))
     }
@@ -150,8 +150,7 @@ impl std::fmt::Debug for ExternalCleanup {
     }
 }
 
-/// Whether what is there is used. Otherwise it may be loaded, over what is there as well: nothing is then
-/// but what will be written again.
+/// Whether to use the existing data. Otherwise the data may be loaded over it: everything there will be written again.
 fn judge(server: &dyn ExternalServer, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<bool, EngineError> {
     let keys = server.keys()?;
     let foreign = |keys| Err(EngineError::ForeignKeys { place: server.place().to_owned(), keys });

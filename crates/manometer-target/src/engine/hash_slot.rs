@@ -1,15 +1,15 @@
-//! Which slot of a Redis Cluster a key falls into.
+//! The hash slots of a Redis Cluster.
 
-/// Into how many slots the keys of every cluster fall.
+/// The number of hash slots of a cluster.
 pub const HASH_SLOTS: u16 = 16_384;
 
-/// The slot into which `key` falls.
+/// The hash slot of `key`.
 #[inline]
 pub fn hash_slot(key: &[u8]) -> u16 {
     crc16(tag(key)) % HASH_SLOTS
 }
 
-/// What of `key` decides on its slot: what stands in its first braces, if anything does, else all of it.
+/// The part of `key` that is hashed: the text in its first braces if there is any, else the whole key.
 #[inline]
 fn tag(key: &[u8]) -> &[u8] {
     let position = |bytes: &[u8], wanted: u8| bytes.iter().position(|byte| *byte == wanted);
@@ -20,14 +20,14 @@ fn tag(key: &[u8]) -> &[u8] {
     }
 }
 
-/// The checksum of `bytes` that Redis's specification of clusters prescribes.
+/// The CRC-16 that the specification of Redis Cluster prescribes.
 #[inline]
 fn crc16(bytes: &[u8]) -> u16 {
     const REMAINDERS: [u16; 256] = remainders();
     bytes.iter().fold(0, |crc, byte| (crc << 8) ^ REMAINDERS[usize::from((crc >> 8) as u8 ^ byte)])
 }
 
-/// What each byte leaves when it is divided by the polynomial.
+/// The remainder of each byte divided by the polynomial.
 const fn remainders() -> [u16; 256] {
     const POLYNOMIAL: u16 = 0x1021;
     let mut remainders = [0; 256];

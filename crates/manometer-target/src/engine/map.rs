@@ -1,7 +1,6 @@
-//! A concurrent hash map in memory: the upper bound of any engine that keeps what is put.
+//! A concurrent hash map in memory: the upper bound of every engine that stores values.
 //!
-//! What is measured on it is the generator, the pacing and one look-up in memory; an engine on a device
-//! can only be slower.
+//! It measures the request generator, the pacing and one look-up in memory; an engine on a device can only be slower.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -19,10 +18,10 @@ use super::{
 
 const ENGINE: &str = "map";
 
-/// So many that threads seldom meet at one lock.
+/// Enough shards for threads to contend rarely for one lock.
 const SHARDS: usize = 1024;
 
-/// How many records are loaded between two looks at whether to go on.
+/// Records loaded between two polls for a stop.
 const RECORDS_PER_LOOK: u32 = 10_000;
 
 /// The columns of its state.
@@ -64,7 +63,7 @@ impl ShardedMap {
     }
 
     fn shard(&self, key: &[u8]) -> &RwLock<Shard> {
-        // A shard's own table takes the lowest and the highest bits of the same hash.
+        // A shard's own table uses the lowest and the highest bits of the same hash.
         &self.shards[(self.hasher.hash_one(key) >> 32) as usize % SHARDS]
     }
 
@@ -121,7 +120,7 @@ impl Engine for ShardedMap {
     }
 }
 
-/// Copies what it finds: a lock held until the next call would stop those who write.
+/// Copies the value found: a lock held until the next call would block writers.
 struct MapSession<'a> {
     map: &'a ShardedMap,
     value: Vec<u8>,

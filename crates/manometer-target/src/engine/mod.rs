@@ -1,8 +1,7 @@
 //! Key-value engines: one file each, and one line each in [`ENGINES`].
 //!
-//! An engine answers puts and gets and reports its own state. Which keys are requested, and what lies in
-//! the values, is the workload's matter, but for the header by which a lost or wrong value shows
-//! ([`value`]).
+//! An engine answers puts and gets and reports its own state. The workload decides which keys are requested and what
+//! the values hold, except for the header that reveals a lost or wrong value ([`value`]).
 
 pub mod directory;
 mod error;
@@ -36,34 +35,34 @@ pub use error::EngineError;
 pub use external::ExternalServer;
 pub use state::StateColumn;
 
-/// What is known of an engine before it is opened.
+/// A description of an engine that is not open.
 #[derive(Debug)]
 pub struct EngineInfo {
     /// Its name in experiment files and on the command line.
     pub name: &'static str,
-    /// What it is, for people.
+    /// A description for the user.
     pub about: &'static str,
-    /// Its version, as the library itself reports it.
+    /// The version, as the library reports it.
     pub version: fn() -> String,
-    /// What it can do beyond get, put, delete and loading.
+    /// Its abilities beyond get, put, delete and load.
     pub abilities: &'static [Ability],
-    /// What a put that was answered survives, with the engine's defaults.
+    /// The durability of an answered put, with the engine's defaults.
     pub durability: &'static str,
-    /// Where it keeps what is put.
+    /// Where it stores the data.
     pub storage: Storage,
-    /// The longest key that it takes, in bytes; nothing where memory alone sets a limit.
+    /// The longest key in bytes; `None` if only memory limits it.
     pub key_bytes_max: Option<u64>,
-    /// The option that sets the size of its memtable; nothing where it has none.
+    /// The option for the size of its memtable, if it has one.
     pub memtable_option: Option<&'static str>,
-    /// Its options by name; none where it has none, or takes the names of its own library.
+    /// Its options by name; empty if it has none, or takes the option names of its own library.
     pub options: &'static [EngineOption],
-    /// The columns of its state; none where it reports no state.
+    /// The columns of its state; empty if it reports none.
     pub state: &'static [StateColumn],
-    /// How the names of those files end that it never changes once written: a snapshot links them.
+    /// Suffixes of the files that are never changed once written, which a snapshot can hard-link.
     pub immutable_files: &'static [&'static str],
-    /// Opens it.
+    /// Opens the engine.
     pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
-    /// Checks its options without opening anything.
+    /// Checks its options without opening it.
     pub check_options: fn(&EngineOptions) -> Result<(), EngineError>,
 }
 
@@ -72,45 +71,45 @@ pub struct EngineInfo {
 pub struct EngineOption {
     /// Its name in an experiment file.
     pub name: &'static str,
-    /// The values that it takes.
+    /// The valid values.
     pub values: &'static str,
-    /// The value in force where none is given.
+    /// The default value.
     pub default: &'static str,
 }
 
-/// What an engine may do beyond get, put, delete and loading.
+/// An ability of an engine beyond get, put, delete and load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
-    /// Scans in the order of the keys, in either direction.
+    /// Scans in key order, in either direction.
     Scan,
-    /// A merge of its own; elsewhere a merge is a get and a put.
+    /// A native merge; other engines use a get and a put.
     Merge,
-    /// Many keys in one request of its own; elsewhere one after the other.
+    /// A native request for many keys; other engines look them up one by one.
     MultiGet,
-    /// Many requests sent before the first answer; elsewhere one after the other.
+    /// Pipelining: many requests sent before the first answer; other engines answer one by one.
     Pipeline,
-    /// A loading path of its own for sorted records; elsewhere they are put.
+    /// A native path for loading sorted records; other engines use puts.
     BulkLoad,
-    /// An options file of its own.
+    /// A native options file.
     OptionsFile,
-    /// A state that it reports each interval.
+    /// A state that is sampled each interval.
     State,
 }
 
-/// Where an engine keeps what is put.
+/// Where an engine stores its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
-    /// Nowhere: there is nothing to load.
+    /// Nowhere: nothing is loaded.
     Nothing,
-    /// In memory, gone when it is closed: loaded for every run.
+    /// In memory, lost on close: loaded for every run.
     Memory,
-    /// In a folder of its own, there again when it is opened again.
+    /// In a directory of its own, kept when it is closed.
     Disk,
 }
 
-/// Declares the modules of the engines, and [`ENGINES`], the registry of those that the build has.
+/// Declares the engines' modules and [`ENGINES`], the registry of those in the build.
 macro_rules! engines {
     ($($module:ident: $feature:literal;)+) => {
         $(#[cfg(feature = $feature)] mod $module;)+
@@ -120,7 +119,7 @@ macro_rules! engines {
     };
 }
 
-// A new engine is a file or folder here, and a line with its module and its cargo feature.
+// A new engine is a file or directory here, and a line with its module and its cargo feature.
 engines! {
     rocksdb: "rocksdb";
     rlsm: "rlsm";
@@ -136,7 +135,7 @@ engines! {
 /// The engine called `name`.
 ///
 /// # Errors
-/// There is none; the error names the nearest.
+/// No engine has this name; the error suggests the most similar one.
 pub fn find(name: &str) -> Result<&'static EngineInfo, EngineError> {
     ENGINES.iter().find(|engine| engine.name == name).ok_or_else(|| EngineError::UnknownEngine {
         got: name.to_owned(),
@@ -162,42 +161,42 @@ impl Default for EngineOptions {
 }
 
 impl EngineOptions {
-    /// Whether they name a server that Manometer did not start: its data is there, not in the database's directory.
+    /// Whether they name an external server, which holds the data instead of the database's directory.
     pub fn use_external_server(&self) -> bool {
         matches!(self, Self::Table(table) if table.contains_key("address"))
     }
 }
 
-/// What an engine needs to open.
+/// The parameters for opening an engine.
 #[derive(Debug)]
 pub struct OpenRequest<'a> {
-    /// The folder of the database; the engine may write there and nowhere else.
+    /// The database's directory; the engine writes nowhere else.
     pub directory: &'a Path,
     /// The engine's options.
     pub options: &'a EngineOptions,
-    /// How long the values are that an engine without memory answers with.
+    /// Length in bytes of the values that an engine without storage returns.
     pub value_bytes: usize,
 }
 
 /// An open engine.
 pub trait Engine: Send + Sync {
-    /// A thread's own access to it.
+    /// Opens one thread's session.
     fn session(&self) -> Box<dyn Session + '_>;
 
-    /// Loads records that come in the order of their keys, the fastest way the engine has.
+    /// Loads records that arrive in key order, by the engine's fastest way.
     ///
     /// # Errors
     /// The engine cannot, no space is left, or a put failed.
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError>;
 
-    /// Waits until nothing that loading left is going on in the background.
+    /// Waits until all background work caused by loading has ended.
     ///
     /// # Errors
     /// Background work failed.
     fn settle(&self) -> Result<(), EngineError>;
 
-    /// ServerOptions often while others wait for the engine: has work in the background failed? Then those who
-    /// wait are let go with an error, even where the engine itself would hope for better times.
+    /// Checks for failed background work; called often while threads wait for the engine. On a failure it releases
+    /// those threads with an error, even if the engine itself would retry.
     ///
     /// # Errors
     /// Background work failed.
@@ -205,40 +204,40 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// The server that is not ours, when the data lies in one.
+    /// The external server that holds the data, if any.
     fn external_server(&self) -> Option<&dyn ExternalServer> {
         None
     }
 
-    /// The state of the engine, once an interval.
+    /// A sampler of the engine's state.
     fn state_sampler(&self) -> Box<dyn StateSampler + '_>;
 
-    /// What a reader must know of it: the options that matter, durability.
+    /// Facts for the recording: the relevant options, and the durability.
     fn facts(&self) -> Settings;
 }
 
-/// One thread's access to an engine.
+/// One thread's session of an engine.
 pub trait Session {
-    /// The value of `key`, if there is one; it stays until the next call.
+    /// The value of `key`, if it exists; valid until the next call.
     ///
     /// # Errors
     /// The engine failed.
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError>;
 
-    /// Makes `value` the value of `key`.
+    /// Sets the value of `key`.
     ///
     /// # Errors
     /// The engine failed.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError>;
 
-    /// Takes `key` and its value away; a key that is not there is no error.
+    /// Deletes `key`; a missing key is no error.
     ///
     /// # Errors
     /// The engine failed.
     fn delete(&mut self, key: &[u8]) -> Result<(), EngineError>;
 
-    /// Merges `operand` into the value of `key` by the rule that the last operand wins, db_bench's `put`
-    /// operator. An engine without [`Ability::Merge`] reads the old value and writes the new one.
+    /// Merges `operand` into the value of `key`; the last operand wins, as with db_bench's `put` operator. An engine
+    /// without [`Ability::Merge`] reads the old value and writes the new one.
     ///
     /// # Errors
     /// The engine failed.
@@ -247,11 +246,11 @@ pub trait Session {
         self.put(key, operand)
     }
 
-    /// Looks `keys` up together and calls `answer` once for every one, with its place in `keys` and its
-    /// value, in any order. An engine without [`Ability::MultiGet`] looks them up one after the other.
+    /// Looks up `keys` together. Calls `answer` once for each, in any order, with its index in `keys` and its value. An
+    /// engine without [`Ability::MultiGet`] looks them up one by one.
     ///
     /// # Errors
-    /// The engine failed; some may have been answered already.
+    /// The engine failed; some keys may have been answered already.
     fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         for (place, key) in keys.iter().enumerate() {
             answer(place, self.get(key)?);
@@ -259,12 +258,11 @@ pub trait Session {
         Ok(())
     }
 
-    /// Sends `requests` without waiting for answers in between, then calls `answer` once for every one, in
-    /// order, with its place and, for a get, its value. An engine without [`Ability::Pipeline`] answers
-    /// one after the other.
+    /// Sends `requests` without waiting for answers in between. Then calls `answer` once for each, in order, with its
+    /// index and, for a get, its value. An engine without [`Ability::Pipeline`] answers one by one.
     ///
     /// # Errors
-    /// The engine failed; some may have been answered already.
+    /// The engine failed; some requests may have been answered already.
     fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         for (place, request) in requests.iter().enumerate() {
             match request {
@@ -278,12 +276,12 @@ pub trait Session {
         Ok(())
     }
 
-    /// Walks over records in the order of their keys, as bytes, from `start` (itself included; from the
-    /// first or last of all without it) in `direction`, until `visit` breaks or none is left. What is put
-    /// while it walks may or may not be seen. Only with [`Ability::Scan`].
+    /// Visits records in key order, bytewise, from `start` inclusive in `direction`, until `visit` breaks or no record
+    /// is left. Without `start` it begins at the first or the last record. Concurrent puts may or may not be seen.
+    /// Requires [`Ability::Scan`].
     ///
     /// # Errors
-    /// The engine failed, or has no order.
+    /// The engine failed, or has no key order.
     fn scan(
         &mut self,
         start: Option<&[u8]>,
@@ -292,10 +290,10 @@ pub trait Session {
     ) -> Result<(), EngineError>;
 }
 
-/// Takes one record of a scan, and says whether to go on.
+/// Receives one record of a scan, and decides whether to continue.
 pub type ScanVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
-/// Takes the answer of one request among many: its place, and the value that was found.
+/// Receives the answer of one request of many: its index, and the value found.
 pub type ReplyHandler<'a> = dyn FnMut(usize, Option<&[u8]>) + 'a;
 
 /// One request of a pipeline.
@@ -315,7 +313,7 @@ pub enum PipelinedRequest<'a> {
     },
 }
 
-/// Which way a scan goes.
+/// The direction of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDirection {
     /// Towards higher keys.
@@ -324,38 +322,38 @@ pub enum ScanDirection {
     Backward,
 }
 
-/// Records in the order of their keys, each key once.
+/// Records in key order, each key once.
 pub trait SortedRecords {
     /// The next record, as key and value.
     fn next(&mut self) -> Option<(&[u8], &[u8])>;
 
-    /// Called now and then between two records: shall loading go on?
+    /// Called between records at intervals; breaks if loading is to stop.
     fn keep_going(&mut self) -> ControlFlow<()>;
 }
 
-/// An engine's own state, sampled.
+/// Samples an engine's own state.
 pub trait StateSampler: Send {
-    /// The columns, settled when the state is first looked at.
+    /// The columns, fixed at the first sample.
     fn columns(&self) -> Vec<Column>;
 
-    /// The state now. What the engine does not report, and a rate at the first look, is missing. A rate is over the
-    /// time between two answers, by `clock`: an engine may take long to answer.
+    /// The current state. Values that the engine does not report are missing, as are rates in the first sample. A rate
+    /// is the growth over the time between two answers, by `clock`: an engine may answer late.
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64>;
 }
 
 impl EngineInfo {
-    /// What the column `name` of its state means; nothing where it has no such column.
+    /// The meaning of the state column `name`; `None` if there is no such column.
     pub fn column_meaning(&self, name: &str) -> Option<&'static str> {
         state::meaning(self.state, name)
     }
 
-    /// Whether it never changes the file `name` once written.
+    /// Whether the engine never changes the file `name` once written.
     pub fn is_immutable(&self, name: &str) -> bool {
         self.immutable_files.iter().any(|end| name.ends_with(end))
     }
 }
 
-/// The columns of a state whose names hold no number.
+/// The columns of a state whose names contain no number.
 #[cfg_attr(not(feature = "default"), allow(dead_code, reason = "no engine of the build may have a state"))]
 fn columns(state: &[StateColumn]) -> Vec<Column> {
     let plain = state.iter().filter(|(name, ..)| !name.contains(state::NUMBER));

@@ -1,4 +1,4 @@
-//! The engine that answers at once: what is measured on it is the client's own ceiling.
+//! The engine without storage, which answers at once: it measures the client's own ceiling.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl Engine for Null {
     }
 }
 
-/// Finds a value under every key: the header alone is made anew.
+/// Finds a value for every key; only its header is generated.
 struct NullSession {
     value: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl Session for NullSession {
 
     #[inline]
     fn put(&mut self, _: &[u8], value: &[u8]) -> Result<(), EngineError> {
-        // Keeps the compiler from leaving out what was done to make the value.
+        // Keeps the compiler from eliding the generation of the value.
         std::hint::black_box(value);
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Session for NullSession {
         Ok(())
     }
 
-    /// Finds the start, again and again, until the visitor breaks.
+    /// Finds the start key repeatedly, until the visitor breaks.
     fn scan(&mut self, start: Option<&[u8]>, _: ScanDirection, visit: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         let key = start.unwrap_or_default();
         value::write_header(key, &mut self.value);

@@ -1,4 +1,4 @@
-//! Options of an engine that takes them as a table: every name and every value checked.
+//! Parser of engine options given as a table; checks every name and value.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{EngineError, EngineOption, EngineOptions};
 
-/// An engine's options as given, read one by one.
+/// The options of an engine as given.
 #[derive(Debug)]
 pub(super) struct RawOptions<'a> {
     engine: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct RawOptions<'a> {
 }
 
 impl<'a> RawOptions<'a> {
-    /// The options of `engine`, whose names must be among `known`.
+    /// The options of `engine`; their names must be among `known`.
     pub(super) fn read(
         engine: &'static str,
         known: &'static [EngineOption],
@@ -70,7 +70,7 @@ impl<'a> RawOptions<'a> {
         Err(self.refuse(name, format!("expected {least} to {most}")))
     }
 
-    /// Yes or no.
+    /// A flag.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, EngineError> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let read = value.as_bool().or_else(|| value.as_str()?.trim().parse().ok());
@@ -90,7 +90,7 @@ impl<'a> RawOptions<'a> {
         }
     }
 
-    /// The error that says why the value of `name` will not do.
+    /// The error that refuses the value of `name` for `reason`.
     pub(super) fn refuse(&self, name: &str, reason: impl Display) -> EngineError {
         EngineError::InvalidOption {
             engine: self.engine,
@@ -126,7 +126,7 @@ fn place() -> String {
     "options".to_owned()
 }
 
-/// A value as a person would write it.
+/// A value as the user would write it.
 fn spelt(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

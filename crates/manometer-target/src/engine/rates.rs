@@ -1,16 +1,16 @@
-//! Rates, from counters that only grow.
+//! Rates of counters that only grow.
 
 use std::collections::BTreeMap;
 
-/// The last look at some counters.
+/// The last reading of some counters.
 #[derive(Default)]
 pub(super) struct Rates {
     last: Option<(u64, BTreeMap<String, f64>)>,
 }
 
 impl Rates {
-    /// Adds to `row` how much each of `counters` grew a second since the last look. At the first look there
-    /// is nothing to add, nor for a counter that shrank: a server was restarted, or its counters were reset.
+    /// Adds the growth per second of each of `counters` since the last reading to `row`. The first reading adds
+    /// nothing, nor does a counter that shrank: its server was restarted, or it was reset.
     pub(super) fn add(&mut self, t_ns: u64, counters: BTreeMap<String, f64>, row: &mut BTreeMap<String, f64>) {
         if let Some((last_ns, last)) = self.last.as_ref().filter(|(last_ns, _)| t_ns > *last_ns) {
             let seconds = (t_ns - last_ns) as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! RocksDB's other ways to keep its tables, each through an options file of RocksDB's own form.
+//! RocksDB's other compaction styles, each through an options file in RocksDB's format.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn universal_compaction_keeps_what_is_put() {
     put_all(&engine);
     assert_eq!(found(&engine).len(), RECORDS as usize);
     let before = row(&engine);
-    // Runs of the same age are merged whole: what is sorted lies in the lowest level.
+    // Runs of the same age are merged completely: sorted data is in the lowest level.
     assert!(before["level6_bytes"] > 1e6 && level_files(&before) >= 1.0, "{before:?}");
     drop(engine);
     let engine = open(&database, &options).unwrap();
@@ -81,7 +81,7 @@ fn fifo_compaction_drops_the_oldest_and_keeps_the_rest() {
     let engine = open(&database, &options).unwrap();
     put_all(&engine);
     let kept = found(&engine);
-    // About half of 4 MB is gone, the oldest first; what is kept is kept whole and in the first level.
+    // About half of 4 MB is deleted, the oldest first; the rest stays whole and in the first level.
     assert!((1_000..3_000).contains(&kept.len()), "{} records", kept.len());
     assert!(kept.iter().copied().eq(RECORDS - kept.len() as u32..RECORDS));
     let state = row(&engine);
@@ -123,6 +123,6 @@ fn a_database_of_nine_levels_reports_all_of_them() {
     let (row, columns) = (row(&engine), engine.state_sampler().columns());
     assert!(["level8_bytes", "level8_files"].iter().all(|name| columns.iter().any(|column| column.name == *name)));
     assert!(!row.contains_key("level9_files"));
-    // What is flushed sinks to the lowest level.
+    // Flushed data moves to the lowest level.
     assert!(row["level8_bytes"] > 1e6 && row["level7_bytes"] == 0.0, "{row:?}");
 }

@@ -8,7 +8,7 @@ use crate::engine::EngineOptions;
 #[path = "rocksdb_styles_tests.rs"]
 mod styles;
 
-/// A folder on a disk, with the place of a database in it.
+/// A directory on a disk, and the path of a database in it.
 fn disk() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();
     let database = dir.path().join("db");
@@ -25,7 +25,7 @@ fn inline(value: serde_json::Value) -> EngineOptions {
     EngineOptions::Table(table)
 }
 
-/// Keys `000000` … with equal values; may end early.
+/// Keys from `000000` on with equal values; may end early.
 struct Counted {
     next: u32,
     end: u32,
@@ -149,7 +149,7 @@ fn every_column_is_reported_and_rates_need_two_looks() {
     }
     assert_eq!(row.len(), state.columns().len());
     assert_eq!(row["flushes"], 1.0);
-    // Once to the log and once to a table.
+    // Written once to the log and once to a table.
     assert!((1.8..2.3).contains(&row["write_amplification"]), "{row:?}");
 }
 

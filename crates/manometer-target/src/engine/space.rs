@@ -1,11 +1,11 @@
-//! Whether a device is full, for engines that do not say it themselves.
+//! Detects a full device, for engines that do not report it.
 
 use std::path::Path;
 
-/// With so little left no engine here can write its next log, journal or shared-memory file.
+/// With less free space, in bytes, no engine can write its next log, journal or shared-memory file.
 const BYTES_LEAST: u64 = 1 << 20;
 
-/// Whether the file system of `directory` has next to nothing left.
+/// Whether the file system of `directory` is full.
 pub(super) fn is_full(directory: &Path) -> bool {
     rustix::fs::statvfs(directory)
         .is_ok_and(|file_system| file_system.f_bavail.saturating_mul(file_system.f_frsize) < BYTES_LEAST)

@@ -1,12 +1,12 @@
-//! The columns of engines' states.
+//! The columns of engine states.
 
 /// A column of an engine's state: name, unit and meaning; `<N>` in the name stands for a number.
 pub type StateColumn = (&'static str, &'static str, &'static str);
 
-/// Stands for a number in the name of a column.
+/// The placeholder for a number in the name of a column.
 pub(super) const NUMBER: &str = "<N>";
 
-/// What the column `name` of a state means.
+/// The meaning of the state column `name`.
 pub(super) fn meaning(state: &[StateColumn], name: &str) -> Option<&'static str> {
     let pattern = pattern(name);
     let column = state.iter().find(|(other, ..)| *other == name || *other == pattern)?;

@@ -1,4 +1,4 @@
-//! The form of every value: random bytes behind a header by which a lost or wrong value shows.
+//! The format of every value: a header that reveals a lost or wrong value, then random bytes.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -8,19 +8,19 @@
 //! | 16 to 23 | check over the 16 bytes before and the 8 bytes behind, little-endian |
 //! | 24 … | random bytes |
 //!
-//! The header counts as part of the value: a record of 1000 bytes stays one. The check covers nothing
-//! further in: touching a value's far end costs a miss of the processor's caches for every read, which a
-//! benchmark that only checks whether the value was found does not pay.
+//! The header is part of the value: a record of 1000 bytes stays 1000 bytes. The check covers no byte further in:
+//! touching the end of a value would cost a cache miss for every read, which a benchmark that only checks for existence
+//! does not pay.
 //!
-//! A value of fewer than 32 bytes has no room for that: it begins with as many bytes of the key's hash as
-//! it holds, eight at most, and random bytes follow.
+//! A value of fewer than 32 bytes has no room for a header: it begins with up to eight bytes of the key's hash, as many
+//! as fit, and random bytes follow.
 
 use rapidhash::v3::rapidhash_v3;
 
-/// The header's length.
+/// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 24;
 
-/// The shortest value with a header: it and the random bytes that its check covers.
+/// The shortest value with a header, in bytes: the header and the random bytes that its check covers.
 pub const MIN_BYTES_WITH_HEADER: usize = HEADER_BYTES + 8;
 
 const MAGIC: u64 = u32::from_le_bytes(*b"MNM1") as u64;
@@ -32,12 +32,12 @@ pub enum ValueError {
     /// It has another length.
     #[error("it is {got} bytes long, not {wanted}")]
     Length {
-        /// Its length.
+        /// Its length in bytes.
         got: usize,
-        /// What was written.
+        /// The length written.
         wanted: usize,
     },
-    /// It does not begin as our values do.
+    /// It has no header of Manometer.
     #[error("it does not begin with our header")]
     NotOurs,
     /// It belongs to another key.
@@ -48,8 +48,7 @@ pub enum ValueError {
     Damaged,
 }
 
-/// Makes `value` the value of `key`: writes the header over its first [`HEADER_BYTES`], or what there is
-/// room for.
+/// Turns `value` into a value of `key`: writes the header over its first [`HEADER_BYTES`], or as much as fits.
 #[inline]
 pub fn write_header(key: &[u8], value: &mut [u8]) {
     if value.len() < MIN_BYTES_WITH_HEADER {
@@ -65,7 +64,7 @@ pub fn write_header(key: &[u8], value: &mut [u8]) {
     value[16..24].copy_from_slice(&check.to_le_bytes());
 }
 
-/// Whether `value` is what was written for `key`.
+/// Checks that `value` was written for `key`.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -143,7 +142,7 @@ mod tests {
         assert_eq!(rapidhash_v3(b"user6284781860667377211"), HASH_OF_RECORD_0);
     }
 
-    /// Were this to change, databases on disk would no longer verify.
+    /// A different hash would invalidate existing databases on disk.
     const HASH_OF_RECORD_0: u64 = 648_325_713_560_049_344;
 
     proptest! {

@@ -1,4 +1,4 @@
-//! The memory that requests read into and write from: one page-aligned slot for each request in flight.
+//! The buffers of requests: one page-aligned slot for each request in flight.
 
 use std::ffi::c_void;
 use std::io;
@@ -6,10 +6,10 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// What direct I/O accepts as a buffer's address on every file system.
+/// An alignment that direct I/O accepts on every file system, in bytes.
 const PAGE_BYTES: usize = 4096;
 
-/// Slots of equal size in one mapping. A slot is either ours or lent to the kernel.
+/// Slots of equal size in one mapping. A slot belongs either to the caller or to the kernel.
 #[derive(Debug)]
 pub(super) struct Buffers {
     start: NonNull<u8>,
@@ -30,15 +30,15 @@ impl Buffers {
         Ok(Self { start, slot_bytes, stride_bytes, lent })
     }
 
-    /// The bytes of a slot that is ours.
+    /// The bytes of a slot that is not lent.
     pub(super) fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
         assert!(!self.lent[slot as usize], "slot {slot} is in flight");
-        // SAFETY: the address and length lie within the mapping, which lives as long as self; the slot
-        // is not lent, so nobody else touches it, and the borrow of self keeps it from being lent.
+        // SAFETY: the address and length lie within the mapping, which lives as long as self. The slot is not lent, so
+        // nothing else accesses it, and the borrow of self keeps it from being lent.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.slot_bytes) }
     }
 
-    /// Lends the `length` bytes after the first `skip` of a slot to the kernel, until [`Self::take_back`].
+    /// Lends `length` bytes of a slot, after the first `skip`, to the kernel until [`Self::take_back`].
     pub(super) fn lend(&mut self, slot: u32, skip: u32, length: u32) -> *mut u8 {
         assert!(skip as usize + length as usize <= self.slot_bytes, "the request is longer than its slot");
         let lent = std::mem::replace(&mut self.lent[slot as usize], true);
@@ -47,17 +47,17 @@ impl Buffers {
         unsafe { self.address(slot).add(skip as usize) }
     }
 
-    /// Takes back a slot whose request the kernel has finished.
+    /// Takes back a slot whose request has completed.
     pub(super) fn take_back(&mut self, slot: u32) {
         self.lent[slot as usize] = false;
     }
 
-    /// How many slots the kernel holds.
+    /// How many slots are lent to the kernel.
     pub(super) fn lent(&self) -> usize {
         self.lent.iter().filter(|lent| **lent).count()
     }
 
-    /// Every slot in the form that the kernel takes to register buffers.
+    /// All slots, in the form in which the kernel registers buffers.
     pub(super) fn vectors(&self) -> Vec<libc::iovec> {
         let slots = 0..self.lent.len() as u32;
         slots.map(|slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.slot_bytes }).collect()
@@ -73,11 +73,11 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         if self.lent() > 0 {
-            // The kernel may still write there: losing the memory is better than giving it to others.
+            // The kernel may still write there: leaking the memory is better than reusing it.
             return;
         }
-        // SAFETY: the mapping is ours alone, nothing of it is lent, and nobody uses it after this. A
-        // failure would leave it mapped, which harms nobody.
+        // SAFETY: the mapping is exclusive, nothing of it is lent, and it is not used afterwards. A failure would leave
+        // it mapped, which is harmless.
         let _ = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.lent.len() * self.stride_bytes) };
     }
 }

@@ -1,10 +1,9 @@
-//! The bytes that are written: cheap to make, and of no use to a device that compresses or deduplicates.
+//! Data to write: cheap to generate, and neither compressible nor deduplicable by a device.
 //!
-//! A pool of random words is made once. Every 4 KiB sector takes a random stretch of it, XORed with a
-//! fresh random word: a stretch is random and so cannot be compressed, and two sectors, even of the same
-//! stretch, share no run of bytes that a compressor's window could find again. The first 16 bytes of each
-//! sector hold [`MAGIC`], by which we know our own files, and a number that never repeats within a run:
-//! no two sectors are equal.
+//! A pool of random words is generated once. Every 4 KiB sector takes a random stretch of it, XORed with a fresh random
+//! word. A stretch is random and so cannot be compressed, and two sectors, even of the same stretch, share no run of
+//! bytes that a compressor could find again. The first 16 bytes of each sector hold [`MAGIC`], which identifies files
+//! of Manometer, and a number that is unique within a run: no two sectors are equal.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
@@ -12,15 +11,15 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 /// The first eight bytes of every sector that Manometer writes.
 pub const MAGIC: [u8; 8] = *b"MNMTRio1";
 
-/// The stretch of bytes that carries one stamp.
+/// The unit of data with its own header, in bytes.
 pub const SECTOR_BYTES: usize = 4096;
 
 const WORD_BYTES: usize = 8;
 const SECTOR_WORDS: usize = SECTOR_BYTES / WORD_BYTES;
-/// 256 KiB: much more than a sector, and small beside the caches that the measured program needs.
+/// 256 KiB: much larger than a sector, and small beside the caches that the measured program needs.
 const POOL_WORDS: usize = 32 * 1024;
 
-/// An endless source of unlike sectors, the same for the same seed.
+/// An endless source of unique sectors, determined by its seed.
 #[derive(Debug, Clone)]
 pub struct DataGenerator {
     pool: Vec<u64>,
@@ -29,7 +28,7 @@ pub struct DataGenerator {
 }
 
 impl DataGenerator {
-    /// The source that descends from `seed`.
+    /// The source for `seed`.
     pub fn new(seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let pool = (0..POOL_WORDS).map(|_| random.next_u64()).collect();
@@ -74,7 +73,7 @@ mod tests {
         }
     }
 
-    /// What a compressor with an unlimited window could find again: equal runs of eight bytes.
+    /// Equal runs of eight bytes: what a compressor with an unlimited window could find again.
     #[test]
     fn sectors_share_no_run_of_bytes() {
         let mut data = DataGenerator::new(2);

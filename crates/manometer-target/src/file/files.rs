@@ -1,4 +1,4 @@
-//! The files of a workload, and what may be done with those that exist already.
+//! The files of a workload, and whether existing ones may be used or replaced.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -11,30 +11,29 @@ use rustix::io::Errno;
 
 use super::{FileError, MAGIC};
 
-/// Files of equal size, in the order in which their parts are numbered.
+/// Files of equal size, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSet {
-    /// Where they lie.
+    /// Their paths.
     pub paths: Vec<PathBuf>,
-    /// How many bytes of each are used.
+    /// Bytes of each file in use.
     pub bytes_each: u64,
 }
 
-/// What may be done with a file that exists before we come. None but [`Self::Overwrite`] ever changes a
-/// file that was not made by us.
+/// What may be done with an existing file. Only [`Self::Overwrite`] ever changes a file that Manometer did not create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileReuse {
-    /// Ours are made anew.
+    /// Files of Manometer are created again.
     Remake,
-    /// Ours are used as they are when their size is right, else made anew.
+    /// Files of Manometer are used if their size is right, else created again.
     Reuse,
-    /// Any that is large enough and fully written is used; the workload only reads.
+    /// Any file that is large enough and fully written is used; the workload only reads.
     ReadOnly,
-    /// Any is used when it is large enough and fully written, else made anew.
+    /// Any file that is large enough and fully written is used; others are created again.
     Overwrite,
 }
 
-/// What to do about one path.
+/// What to do with one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     Make,
@@ -42,10 +41,10 @@ pub(super) enum Choice {
 }
 
 impl FileSet {
-    /// Opens every file, for writing too when `write`, past the page cache when `direct`.
+    /// Opens every file, for writing too if `write`, bypassing the page cache if `direct`.
     ///
     /// # Errors
-    /// A file is missing, may not be opened, or its file system does not know direct I/O.
+    /// A file is missing, may not be opened, or its file system does not support direct I/O.
     pub fn open(&self, write: bool, direct: bool) -> Result<Vec<File>, FileError> {
         self.paths.iter().map(|path| open_one(path, write, direct)).collect()
     }
@@ -60,7 +59,7 @@ fn open_one(path: &Path, write: bool, direct: bool) -> Result<File, FileError> {
     })
 }
 
-/// Decides what becomes of `path`.
+/// Decides what to do with `path`.
 pub(super) fn choose(path: &Path, bytes: u64, existing: FileReuse) -> Result<Choice, FileError> {
     let size = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return Err(FileError::NotRegularFile(path.to_owned())),
@@ -90,7 +89,7 @@ fn unusable(path: &Path, size: u64, bytes: u64) -> FileError {
     }
 }
 
-/// Whether the file at `path` was made by Manometer: it is empty or begins with [`MAGIC`].
+/// Whether Manometer created the file at `path`: it is empty or begins with [`MAGIC`].
 ///
 /// # Errors
 /// The file cannot be read.
@@ -106,21 +105,21 @@ pub fn is_own_file(path: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Where the file's first hole or unwritten stretch begins; its size when it has none, or when the file
-/// system does not report it.
+/// The offset of the file's first hole or unwritten extent; its size if it has none, or if the file system does not
+/// report it.
 fn first_hole(path: &Path) -> Result<u64, FileError> {
     let file = File::open(path).map_err(FileError::system("open", path))?;
     match rustix::fs::seek(&file, SeekFrom::Hole(0)) {
         Ok(offset) => Ok(offset),
-        // An empty file has no data to seek from.
+        // An empty file has no data to seek to.
         Err(Errno::NXIO) => Ok(0),
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(u64::MAX),
         Err(error) => Err(FileError::system("examine", path)(error)),
     }
 }
 
-/// The multiple of bytes that direct I/O on `path` wants of offsets and lengths, where the kernel reports it
-/// (Linux 6.1).
+/// The alignment in bytes that direct I/O on `path` requires of offsets and lengths, if the kernel reports it (Linux
+/// 6.1).
 pub fn direct_alignment_bytes(path: &Path) -> Option<u64> {
     let known =
         rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::from_bits_retain(libc::STATX_DIOALIGN)).ok()?;

@@ -1,4 +1,4 @@
-//! The names of the kernel's interfaces for I/O.
+//! The names of the kernel's I/O interfaces.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl IoEngine {
     /// Every engine, the best first.
     pub const ALL: [Self; 3] = [Self::IoUring, Self::Libaio, Self::Posix];
 
-    /// The name by which files and flags know it.
+    /// The name in experiment files and flags.
     pub fn name(self) -> &'static str {
         match self {
             Self::Posix => "posix",
@@ -30,7 +30,7 @@ impl IoEngine {
         }
     }
 
-    /// What to do where it is not available.
+    /// What to do if it is not available.
     pub(super) fn remedy(self) -> &'static str {
         match self {
             Self::IoUring => {

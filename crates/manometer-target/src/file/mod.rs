@@ -1,9 +1,8 @@
-//! Files of fixed size and the ways to read and write them.
+//! Files of fixed size, and asynchronous reads and writes of them.
 //!
-//! [`prepare`] makes the files, written to the last byte, so that no request ever meets a hole or moves
-//! the file's end. [`open`] opens them and returns a [`IoBackend`]: one of three ways to keep requests in
-//! flight, all with the same few verbs. Which request comes next, when, and what is counted is left to
-//! `manometer-workload`.
+//! [`prepare`] creates the files and writes them completely, so that no request meets a hole or extends a file.
+//! [`open`] opens them and returns an [`IoBackend`], one of three ways to keep requests in flight behind one interface.
+//! `manometer-workload` decides which request comes next and when, and what is counted.
 
 mod backend;
 mod buffers;

@@ -1,4 +1,4 @@
-//! Making files: allocated first, then written to the last byte, durable, and only then named.
+//! Creates files: allocated first, then written completely, synced, and only then renamed to their names.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,14 +15,14 @@ use super::buffers::Buffers;
 use super::files::{Choice, choose};
 use super::{DataGenerator, FileError, FileReuse, FileSet};
 
-/// Large enough for any device to reach its full write speed.
+/// Large enough for any device to reach its full write speed, in bytes.
 const WRITE_BYTES: u64 = 1 << 20;
 
-/// A file has this at the end of its name until it is complete.
+/// The suffix of a file's name until it is complete.
 const UNFINISHED: &str = ".manometer-unfinished";
 
-/// Makes the files that do not exist or may not be used as they are, and returns their paths. `progress`
-/// is called with the bytes written and wanted in all, and can break off: then the unfinished file is removed.
+/// Creates the files that are missing or may not be used as they are, and returns the paths of all. `progress` is
+/// called with the bytes written and the total; if it breaks, the unfinished file is removed.
 ///
 /// # Errors
 /// A file exists that may neither be used nor replaced, the file system is full, or writing failed.
@@ -63,7 +63,7 @@ fn make(
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(FileError::system("create", parent))?;
     }
-    // It was decided that what is there may go; its space may be needed.
+    // The existing file may be removed; its space may be needed.
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FileError::system("remove", path)(error)),
         _ => {}
@@ -73,7 +73,7 @@ fn make(
         .and_then(|file| write_through(&file, path, bytes, data, progress))
         .and_then(|()| std::fs::rename(&unfinished, path).map_err(FileError::system("name", path)));
     if made.is_err() {
-        // The failure is returned; that the rest may stay behind unfinished is known by its name.
+        // The failure is returned. A file left behind is recognised by its suffix.
         let _ = std::fs::remove_file(&unfinished);
     }
     made
@@ -85,7 +85,7 @@ fn unfinished(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Opens the unfinished file and takes its space, so that a full file system is known at once.
+/// Opens the unfinished file and allocates its space, so that a full file system is detected at once.
 fn allocate(unfinished: &Path, path: &Path, bytes: u64) -> Result<File, FileError> {
     let open = |flags| {
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).custom_flags(flags).open(unfinished)

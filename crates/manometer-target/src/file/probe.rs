@@ -1,4 +1,4 @@
-//! Tries the kernel's I/O interfaces on a small file in a folder.
+//! Probes the kernel's I/O interfaces with a small file.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -9,13 +9,13 @@ use manometer_measure::{Clock as _, MonotonicClock};
 
 use super::{BackendOptions, FileSet, IoEngine, IoOperation, Submission, direct_alignment_bytes, open};
 
-/// The request that is tried: whole blocks of every device.
+/// Length of the request: whole blocks of every device.
 const BYTES: u32 = 4096;
 
-/// How long one request may take, on a disk that others keep busy.
+/// How long one request may take on a busy disk, in nanoseconds.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// Tries direct I/O, Linux AIO, io_uring and durable writes on a file in `dir`, which is removed again.
+/// Probes direct I/O, Linux AIO, io_uring and durable writes with a file in `dir`, which is then removed.
 pub fn probe(dir: &Path) -> Interfaces {
     let file = match ProbeFile::make(dir) {
         Ok(file) => file,
@@ -79,12 +79,12 @@ impl ProbeFile {
 
 impl Drop for ProbeFile {
     fn drop(&mut self) {
-        // A file of 4 KiB that cannot be removed harms nobody.
+        // A file of 4 KiB that cannot be removed is harmless.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// What the kernel said, without advice for workloads.
+/// The kernel's error, without advice for workloads.
 fn cause(error: &super::FileError) -> String {
     match error {
         super::FileError::DirectIoUnsupported(_) => "the file system does not support it".to_owned(),

@@ -1,11 +1,11 @@
-//! The registry of engines, cargo's features and `docs/engines.md` name the same engines and say the same of them.
+//! Tests that the registry of engines, cargo's features and `docs/engines.md` agree.
 
 use std::collections::BTreeSet;
 
 use manometer_target::engine::{Ability, ENGINES, EngineInfo, EngineOption, Storage};
 use manometer_testing::{Cause, repository_file, skip};
 
-/// Every engine, in the order of the manual; nothing where the build leaves one out.
+/// The names of all engines, in the order of the manual; `None` if the build leaves one out.
 pub(crate) fn whole_registry() -> Option<Vec<&'static EngineInfo>> {
     if !cfg!(feature = "default") {
         skip(Cause::Engine, "this build has not every engine");
@@ -18,7 +18,7 @@ pub(crate) fn manual() -> String {
     std::fs::read_to_string(repository_file("docs/engines.md")).unwrap()
 }
 
-/// The names that stand before `=` in a section of a manifest, with the rest of their lines.
+/// The names before `=` in a section of a manifest, with the rest of their lines.
 fn entries<'a>(manifest: &'a str, section: &str) -> Vec<(&'a str, &'a str)> {
     let body = manifest.split(&format!("[{section}]\n")).nth(1).unwrap().split("\n[").next().unwrap();
     body.lines().filter_map(|line| line.split_once('=')).map(|(name, rest)| (name.trim(), rest.trim())).collect()

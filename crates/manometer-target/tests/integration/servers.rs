@@ -1,5 +1,4 @@
-//! The engines that are servers: our own, and ones that are not ours. Where a server is not installed, its
-//! tests say so and pass.
+//! Engines that are servers, managed and external. Tests of a server that is not installed are skipped.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -20,7 +19,7 @@ use serde_json::{Value, json};
 
 const SERVERS: [&str; 2] = ["redis", "memcached"];
 
-/// A place for a database, as a run prepares it.
+/// A directory for a database, as a run prepares it.
 struct Place {
     _dir: tempfile::TempDir,
     database: PathBuf,
@@ -56,7 +55,7 @@ fn installed() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The servers that are installed here, and a cluster of those that form one, each with the options for it.
+/// The installed servers, and a cluster of those that support one, each with the options for it.
 fn installed_in_every_form() -> impl Iterator<Item = (&'static str, Value)> {
     let alone = installed().map(|name| (name, json!({})));
     alone.chain(installed().filter(|name| *name == "redis").map(|name| (name, json!({"cluster": true}))))
@@ -84,7 +83,7 @@ fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Waits until the process is gone, or a body that nobody has fetched yet.
+/// Waits until the process has ended, or is a zombie.
 fn is_gone(pid: i32) -> bool {
     (0..500).any(|_| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -96,7 +95,7 @@ fn is_gone(pid: i32) -> bool {
     })
 }
 
-/// What the engine says of a server of its own that was killed: its last threads may outlive its first.
+/// The error of an engine whose managed server was killed: its last threads may outlive its first.
 fn ended(engine: &dyn Engine) -> EngineError {
     let look = |_| {
         let error = engine.check_background().err();
@@ -108,7 +107,7 @@ fn ended(engine: &dyn Engine) -> EngineError {
     (0..500).find_map(look).unwrap()
 }
 
-/// Keys `000000` … with distinct values.
+/// Keys from `000000` on with distinct values.
 struct Counted {
     next: u32,
     end: u32,
@@ -182,7 +181,7 @@ fn keys_and_values_are_any_bytes() {
 
 #[test]
 fn many_requests_are_answered_in_order() {
-    // Far more than lies in the buffers between client and server, in both directions.
+    // Far more than fits into the buffers between client and server, in both directions.
     let values: Vec<Vec<u8>> = (0..200_usize).map(|place| vec![b'0' + (place % 10) as u8; 1 + place * 311]).collect();
     let keys: Vec<String> = (0..200).map(|place| format!("key{place}")).collect();
     for (name, options) in installed_in_every_form() {
@@ -236,7 +235,7 @@ fn every_record_is_loaded_and_every_column_reported() {
             assert_eq!(found[..4], record.to_le_bytes());
         }
         let row = state.sample(&ManualClock::at(1_000_000_000));
-        // A class of slabs without pages has nothing to report.
+        // A slab class without pages has no values.
         let columns: Vec<String> = state.columns().into_iter().map(|Column { name, .. }| name).collect();
         for column in columns.iter().filter(|column| !column.starts_with("slab_")) {
             assert!(row.contains_key(column), "{name}: {column} is missing: {row:?}");
@@ -323,7 +322,7 @@ fn what_redis_has_loaded_survives_its_death() {
     }
 }
 
-/// How many keys lie in the server at `address`, whatever it belongs to.
+/// The number of keys in the server at `address`.
 fn keys_at(address: &str) -> u64 {
     let engine = open("redis", Path::new("/nowhere/at/all"), json!({"address": address})).unwrap();
     engine.external_server().unwrap().keys().unwrap()
@@ -341,7 +340,7 @@ fn the_keys_of_a_cluster_lie_on_all_of_its_servers() {
     let addresses = address(&*ours);
     let held: Vec<u64> = addresses.split(',').map(keys_at).collect();
     assert!(held.iter().all(|keys| *keys > 800) && held.iter().sum::<u64>() == 3000, "{held:?}");
-    // One address leads to all of them, and a server that is gone does not keep us from querying the next.
+    // One address is enough to find all masters; an address without a server is skipped.
     let last = addresses.rsplit_once(',').unwrap().1;
     for given in [json!({"address": last, "cluster": true}), json!({"address": format!("127.0.0.1:1,{last}")})] {
         let theirs = open("redis", Path::new("/nowhere/at/all"), given).unwrap();
@@ -392,7 +391,7 @@ fn a_server_of_a_cluster_that_goes_away_is_an_error_and_no_wait() {
         let error = session.pipeline(&requests, &mut |_, _| {}).unwrap_err().to_string();
         assert!(error.contains(gone), "{error}");
     }
-    // What the others had still to say is not taken for the answer to the next request.
+    // Pending answers of the other masters are not taken for the answer to the next request.
     let left: Vec<&String> = keys.iter().filter(|key| session.get(key.as_bytes()).is_ok()).collect();
     for key in left {
         let value = session.get(key.as_bytes()).unwrap().unwrap();
@@ -473,9 +472,9 @@ fn a_server_that_does_not_report_its_directives_has_an_unknown_durability() {
     let theirs = place.open("redis", json!({})).unwrap();
     let mut line = TcpStream::connect(address(&*theirs)).unwrap();
     line.write_all(b"ACL SETUSER default -config\r\n").unwrap();
-    let mut said = String::new();
-    BufReader::new(&line).read_line(&mut said).unwrap();
-    assert_eq!(said, "+OK\r\n");
+    let mut answer = String::new();
+    BufReader::new(&line).read_line(&mut answer).unwrap();
+    assert_eq!(answer, "+OK\r\n");
     let facts = open("redis", &place.database, json!({"address": address(&*theirs)})).unwrap().facts();
     assert_eq!(facts["durability"], "unknown: the server does not report its directives");
 }
@@ -563,7 +562,7 @@ fn our_data_in_a_server_that_is_not_ours_is_known_again() {
         assert!(prepare(DatabaseReuse::Reuse).is_reused(), "{name}");
         assert!(!prepare(DatabaseReuse::Remake).is_reused(), "{name}");
         assert!(engine.session().get(b"000999").unwrap().is_some());
-        // Whoever only looked leaves the server as it was.
+        // An engine that only read leaves the server as it was.
         drop(engine);
         theirs.check_background().unwrap();
     }
@@ -628,7 +627,7 @@ fn a_value_that_is_refused_says_why() {
             _ => ("too large", "max_item_size"),
         };
         assert!(error.contains(says) && error.contains(remedy), "{error}");
-        // The next request is not given the answer of the last.
+        // The next request does not get the answer of the last.
         assert_eq!(session.get(b"missing").unwrap(), None);
     }
 }
@@ -679,7 +678,7 @@ fn scans_are_refused_for_want_of_an_order() {
     }
 }
 
-/// Not a test by itself: a process that opens an engine, says which server it started, and waits to be killed.
+/// Not a test: a process that opens an engine, prints which server it started, and waits to be killed.
 #[test]
 #[ignore = "run by the test below in a process of its own"]
 fn someone_who_is_killed() {
@@ -718,7 +717,7 @@ fn redis_may_close_idle_connections_to_its_administration() {
     let mut state = engine.state_sampler();
     assert!(state.sample(&ManualClock::at(0)).contains_key("used_memory"));
     let pid = pid(&*engine);
-    // Querying goes on until no other client is left.
+    // Polls until no other client is left.
     let mut client = TcpStream::connect(address(&*engine)).unwrap();
     let mut answer = BufReader::new(client.try_clone().unwrap());
     let is_alone = |_: u32| {

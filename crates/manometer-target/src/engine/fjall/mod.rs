@@ -21,10 +21,10 @@ use super::{
 const ENGINE: &str = "fjall";
 const KEYSPACE: &str = "records";
 
-/// fjall keeps a key's length in two bytes and has no empty key; it panics on any other.
+/// fjall stores the length of a key in two bytes and has no empty key; it panics on any other.
 const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
-/// How many records are loaded between two looks at whether to go on.
+/// Records loaded between two polls for a stop.
 const RECORDS_PER_LOOK: u32 = 10_000;
 
 /// The columns of its state.
@@ -82,7 +82,7 @@ impl Fjall {
         failure(&self.directory, doing, error)
     }
 
-    /// Takes what was just written as far as the options say.
+    /// Persists the last write as far as the options require.
     fn persist(&self) -> fjall::Result<()> {
         match self.config.persist.after_write() {
             Some(mode) => self.database.persist(mode),
@@ -104,7 +104,7 @@ impl Engine for Fjall {
         Box::new(FjallSession { engine: self, found: None })
     }
 
-    /// Tables are written straight into the tree, past the journal and the memtables.
+    /// Tables are written directly into the tree, bypassing journal and memtables.
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
         const DOING: &str = "loading";
         let failure = |error| self.failure(DOING, error);
@@ -123,8 +123,8 @@ impl Engine for Fjall {
         ingestion.finish().map_err(failure)
     }
 
-    /// Flushes the memtable and waits for the flushes and compactions that follow. fjall does not report
-    /// whether another compaction is about to start: it counts as calm once several looks found none.
+    /// Flushes the memtable and waits for the flushes and compactions that follow. fjall does not report whether
+    /// another compaction is about to start: it counts as idle once several polls found none.
     fn settle(&self) -> Result<(), EngineError> {
         const LOOK_NS: u64 = 20_000_000;
         const CALM_LOOKS: u32 = 5;
@@ -134,7 +134,7 @@ impl Engine for Fjall {
         let mut calm_looks = 0;
         while calm_looks < CALM_LOOKS {
             MonotonicClock.sleep(LOOK_NS);
-            // After work in the background failed, this fails too, and nobody waits for ever.
+            // After failed background work this fails too, so that no thread waits for ever.
             self.database.persist(PersistMode::Buffer).map_err(failure)?;
             calm_looks = if self.is_busy() { 0 } else { calm_looks + 1 };
         }
@@ -253,7 +253,7 @@ impl StateSampler for FjallState<'_> {
 fn failure(directory: &Path, doing: &'static str, error: FjallError) -> EngineError {
     let no_space = match &error {
         FjallError::Io(reason) | FjallError::Storage(LsmError::Io(reason)) => reason.kind() == ErrorKind::StorageFull,
-        // Work in the background failed, and fjall keeps the reason to itself.
+        // Background work failed; fjall does not report the reason.
         FjallError::Poisoned => space::is_full(directory),
         FjallError::Locked => return EngineError::Locked(directory.to_owned()),
         _ => false,

@@ -1,4 +1,4 @@
-//! fjall's options: those of the process, and those that a database keeps from when it was made.
+//! fjall's options: those of the process, and those that a database keeps from its creation.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::ENGINE;
 use crate::engine::options::{RawOptions, word};
 use crate::engine::{EngineError, EngineOption, EngineOptions};
 
-/// Where we write down the keyspace's options: fjall keeps them but does not report them.
+/// The file in which Manometer records the keyspace's options: fjall keeps them but does not report them.
 const KEPT: &str = "keyspace.json";
 
 /// Its options, in the order of the manual.
@@ -40,7 +40,7 @@ pub(super) const OPTIONS: &[EngineOption] = &[
 
 const COMPRESSIONS: [(&str, CompressionType); 2] = [("none", CompressionType::None), ("lz4", CompressionType::Lz4)];
 
-/// How far a put gets before it is answered.
+/// How far a put is persisted before it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PersistLevel {
     None,
@@ -56,7 +56,7 @@ const PERSIST_LEVELS: [(&str, PersistLevel); 4] = [
     ("sync-all", PersistLevel::SyncAll),
 ];
 
-/// With fjall's defaults.
+/// The durability with fjall's defaults.
 pub(super) const BUFFER: &str = "journal without sync: a put survives the process, not the host";
 
 impl PersistLevel {
@@ -69,7 +69,7 @@ impl PersistLevel {
         }
     }
 
-    /// What is left to do once fjall has written to its journal.
+    /// What remains to be done after fjall has written to its journal.
     pub(super) fn after_write(self) -> Option<PersistMode> {
         match self {
             Self::None | Self::Buffer => None,
@@ -79,7 +79,7 @@ impl PersistLevel {
     }
 }
 
-/// The options in force; what is missing is fjall's own choice.
+/// The options in force; unset ones have fjall's defaults.
 #[derive(Debug)]
 pub(super) struct Config {
     cache_size: Option<u64>,
@@ -91,7 +91,7 @@ pub(super) struct Config {
     keyspace: KeyspaceConfig,
 }
 
-/// What a database keeps from when it was made.
+/// Options that a database keeps from its creation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct KeyspaceConfig {
     compression: Option<CompressionType>,
@@ -142,14 +142,14 @@ impl Config {
         self.keyspace.build()
     }
 
-    /// Writes down what the database will keep.
+    /// Records the options that the database will keep.
     pub(super) fn keep(&self, directory: &Path) -> Result<(), EngineError> {
         let path = directory.join(KEPT);
         let text = self.keyspace.in_force().to_string();
         fs::write(&path, text).map_err(|reason| EngineError::NotWritable { path, reason })
     }
 
-    /// Whether the database was made with these options; others would be reported but not in force.
+    /// Checks that the database was created with these options; others would be reported but not be in force.
     pub(super) fn check_kept(&self, directory: &Path) -> Result<(), EngineError> {
         let path = directory.join(KEPT);
         let text =
@@ -171,7 +171,7 @@ impl Config {
         }
     }
 
-    /// The options in force, for the facts of the run.
+    /// The options in force, for the recording.
     pub(super) fn in_force(&self, cache_bytes: u64) -> Value {
         let mut options = json!({
             "cache_size": ByteSize(cache_bytes),
@@ -220,7 +220,7 @@ impl KeyspaceConfig {
     }
 
     fn in_force(self) -> Value {
-        // fjall's default leaves the two upper levels as they are.
+        // fjall's default leaves the two upper levels uncompressed.
         let compression = self.compression.map_or("none,none,lz4", |compression| word(&COMPRESSIONS, compression));
         json!({
             "data_block_compression": compression,

@@ -1,9 +1,8 @@
 //! LMDB, through the `heed` crate.
 //!
-//! Every put and delete is a transaction of its own; LMDB lets one writer in at a time. Every get looks
-//! at a snapshot of its own and copies what it finds: a snapshot kept until the next request would stop
-//! LMDB from using freed pages again for as long as a client pauses, and the pages of a value that
-//! nobody touches would never be read.
+//! Every put and delete is its own transaction; LMDB allows one writer at a time. Every get reads its own snapshot and
+//! copies the value: a snapshot kept until the next request would stop LMDB from reusing freed pages while the client
+//! pauses, and the pages of a value that nobody touches would never be read.
 
 mod options;
 
@@ -25,10 +24,10 @@ use super::{
 
 const ENGINE: &str = "lmdb";
 
-/// How many records one transaction loads, and between two looks at whether to go on.
+/// Records that one transaction loads, between two polls for a stop.
 const RECORDS_PER_BATCH: u32 = 10_000;
 
-/// The limit that LMDB is built with (`MDB_MAXKEYSIZE`).
+/// The maximum key length that LMDB is built with (`MDB_MAXKEYSIZE`), in bytes.
 const KEY_BYTES_MAX: u64 = 511;
 
 /// The columns of its state.
@@ -76,11 +75,9 @@ impl Lmdb {
         let mut options = EnvOpenOptions::new();
         options.map_size(config.map_bytes(request.directory)?).max_readers(config.max_readers);
         let opened = |error| failure(request.directory, "opening the database", error);
-        // SAFETY: the flags weaken what survives a crash, which the run's facts tell; none of them takes
-        // the locks away.
+        // SAFETY: the flags weaken durability, which the recording states; none of them removes the locks.
         unsafe { options.flags(config.flags()) };
-        // SAFETY: the folder is held by this run alone, and nothing but LMDB changes the files in it
-        // while they are mapped.
+        // SAFETY: this run alone holds the directory, and only LMDB changes the mapped files in it.
         let env = unsafe { options.open(request.directory) }.map_err(opened)?;
         let records = open_records(&env).map_err(opened)?;
         Ok(Self { env, records, config, directory: request.directory.to_owned() })
@@ -90,7 +87,7 @@ impl Lmdb {
         failure(&self.directory, doing, error)
     }
 
-    /// Runs `write` as one transaction.
+    /// Runs `write` in one transaction.
     fn write<T>(
         &self,
         doing: &'static str,
@@ -116,12 +113,12 @@ fn open_records(env: &Env) -> Result<Records, HeedError> {
     }
 }
 
-/// Loads the next records in one transaction; false when none was left.
+/// Loads the next records in one transaction. Returns false when none was left.
 fn load_batch(records: &Records, transaction: &mut RwTxn, sorted: &mut dyn SortedRecords) -> Result<bool, HeedError> {
     for _ in 0..RECORDS_PER_BATCH {
         let Some((key, value)) = sorted.next() else { return Ok(false) };
         match records.put_with_flags(transaction, PutFlags::APPEND, key, value) {
-            // The database holds a higher key already: nothing can be appended.
+            // The database holds a higher key already, so the record cannot be appended.
             Err(HeedError::Mdb(MdbError::KeyExist)) => records.put(transaction, key, value)?,
             appended => appended?,
         }
@@ -168,7 +165,7 @@ struct LmdbSession<'a> {
 impl Session for LmdbSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         let failure = |error| self.engine.failure("reading", error);
-        // A thread keeps its place in the table of readers from one snapshot to the next.
+        // A thread keeps its slot in the reader table from one snapshot to the next.
         let snapshot = self.engine.env.read_txn().map_err(failure)?;
         let Some(found) = self.engine.records.get(&snapshot, key).map_err(failure)? else { return Ok(None) };
         self.value.clear();
@@ -194,7 +191,7 @@ impl Session for LmdbSession<'_> {
         let (records, env) = (self.engine.records, &self.engine.env);
         let snapshot = env.read_txn().map_err(failure)?;
         let bound = match (start, direction) {
-            // LMDB holds no empty key and does not take one as a bound.
+            // LMDB stores no empty key and does not accept one as a bound.
             (None, _) | (Some([]), ScanDirection::Forward) => Bound::Unbounded,
             (Some([]), ScanDirection::Backward) => return Ok(()),
             (Some(start), _) => Bound::Included(start),
@@ -250,7 +247,7 @@ fn failure(directory: &Path, doing: &'static str, error: HeedError) -> EngineErr
     let no_space = match &error {
         HeedError::Mdb(MdbError::MapFull) => true,
         HeedError::Io(reason) if reason.kind() == ErrorKind::StorageFull => true,
-        // Where only part of what it writes finds room, LMDB speaks of input and output alone.
+        // Where only part of a write fits, LMDB reports an I/O error only.
         HeedError::Io(_) => space::is_full(directory),
         HeedError::EnvAlreadyOpened => return EngineError::Locked(directory.to_owned()),
         _ => false,

@@ -1,4 +1,4 @@
-//! LMDB's options, and what a put survives with them.
+//! LMDB's options, and the durability of a put with them.
 
 use std::path::Path;
 
@@ -24,13 +24,13 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     EngineOption { name: "no_mem_init", values: "`true`, `false`", default: "`false`" },
 ];
 
-/// No map is larger unless the options say so: some file systems take no larger file.
+/// The largest default map size, in bytes: some file systems support no larger file.
 const MAP_BYTES_MAX: u64 = 8 << 40;
 
-/// LMDB's own default of 126 would refuse the threads of a large run.
+/// LMDB's default of 126 readers would refuse the threads of a large run.
 const READERS: u64 = 1024;
 
-/// With LMDB's defaults.
+/// The durability with LMDB's defaults.
 pub(super) const FULL: &str = "a transaction of its own, data and meta page synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl SyncMode {
 /// The options in force.
 #[derive(Debug)]
 pub(super) struct Config {
-    /// As large as the file system where it is not given.
+    /// The size of the file system if unset.
     map_size: Option<u64>,
     pub(super) max_readers: u32,
     pub(super) sync: SyncMode,
@@ -103,7 +103,7 @@ impl Config {
         wanted.fold(self.sync.flags(), |flags, flag| flags | flag)
     }
 
-    /// The map's size: as given, or so large that the device is full before the map is.
+    /// The size of the map in bytes: as set, or so large that the device fills up before the map.
     pub(super) fn map_bytes(&self, directory: &Path) -> Result<usize, EngineError> {
         let bytes = match self.map_size {
             Some(bytes) => bytes,
@@ -115,7 +115,7 @@ impl Config {
             .map_err(|_| EngineError::Unsupported { engine: ENGINE, what: "map so much on this host" })
     }
 
-    /// The options in force, for the facts of the run.
+    /// The options in force, for the recording.
     pub(super) fn in_force(&self, env: &Env) -> Value {
         json!({
             "map_size": ByteSize(env.info().map_size as u64),

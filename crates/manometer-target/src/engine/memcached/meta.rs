@@ -1,5 +1,5 @@
-//! memcached's meta commands, as far as look-ups and writes need them. The kept crates take keys as text
-//! only and wait for each answer; here keys are any bytes, and many requests leave in one write.
+//! memcached's meta commands, as far as look-ups and writes need them. Existing crates take keys as text only and wait
+//! for each answer; here keys are any bytes, and many requests are sent in one write.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::engine::server::{Protocol, Refusal, Wire, decimal};
 
-/// memcached's own limit, for a key as it is sent.
+/// memcached's limit for a key as sent, in bytes.
 pub(super) const KEY_BYTES_MAX: usize = 250;
 
-/// How look-ups and writes are spoken.
+/// The protocol of look-ups and writes.
 pub(super) enum Meta {}
 
 impl Protocol for Meta {
@@ -74,13 +74,13 @@ impl Protocol for Meta {
     }
 }
 
-/// Writes a key, in base64 when it is no word; returns whether it did that.
+/// Writes a key, base64-encoded if it is not a word. Returns whether it was encoded.
 #[inline]
 fn write_key(out: &mut Vec<u8>, key: &[u8]) -> Result<bool, Refusal> {
     let encoded = key.iter().any(|byte| *byte <= b' ' || *byte == 0x7f);
     let sent = if encoded { key.len().div_ceil(3) * 4 } else { key.len() };
     if key.is_empty() || sent > KEY_BYTES_MAX {
-        return Err(Refusal::Said(format!(
+        return Err(Refusal::Refused(format!(
             "a key of {} bytes: memcached takes from 1 to {KEY_BYTES_MAX}, and 186 when there are blanks or control \
              characters in it; choose shorter keys",
             key.len()
@@ -104,10 +104,10 @@ fn length(text: &[u8]) -> Option<usize> {
     })
 }
 
-/// What an answer says that is not the one awaited, and what to do about it where that is known.
+/// The refusal for an unexpected answer, with advice where it is known.
 fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
-    let said = wire.text(line);
-    let remedy = match said.as_str() {
+    let message = wire.text(line);
+    let remedy = match message.as_str() {
         "SERVER_ERROR object too large for cache" => {
             "; choose smaller values, or let it take larger ones (`max_item_size`)"
         }
@@ -116,7 +116,7 @@ fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
         text if text.contains("ERROR") => "",
         _ => return unexpected().into(),
     };
-    Refusal::Said(format!("{said}{remedy}"))
+    Refusal::Refused(format!("{message}{remedy}"))
 }
 
 pub(super) fn unexpected() -> io::Error {
@@ -131,7 +131,7 @@ mod tests {
         let mut out = Vec::new();
         match Meta::write_get(&mut out, key) {
             Ok(()) => Ok(out),
-            Err(Refusal::Said(text)) => Err(text),
+            Err(Refusal::Refused(text)) => Err(text),
             Err(Refusal::Broken(error)) => panic!("{error}"),
         }
     }

@@ -28,10 +28,10 @@ const PACKAGE: &str = "memcached";
 const PREPARING: &str = "preparing for our data";
 const LOADING: &str = "loading";
 
-/// memcached takes emptied items away when it comes across them; it is given this long to come across all.
+/// How long to wait for memcached to remove flushed items, in nanoseconds: it removes them when it comes across them.
 const CLEAR_LIMIT_NS: u64 = 10_000_000_000;
 
-/// Between two looks at whether it has.
+/// The interval between two polls for that, in nanoseconds.
 const LOOK_NS: u64 = 50_000_000;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
@@ -50,7 +50,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     check_options: |options| options::read(options).map(drop),
 };
 
-/// Settings that shape what is measured, which the facts of a run list.
+/// Server settings that affect what is measured; the recording lists them.
 const REPORTED: [&str; 6] = ["maxbytes", "maxconns", "num_threads", "item_size_max", "evictions", "slab_chunk_max"];
 
 fn version() -> String {
@@ -58,15 +58,15 @@ fn version() -> String {
     VERSION.get_or_init(|| installed_version(PROGRAM)).clone()
 }
 
-/// A server to speak to.
+/// A connected server.
 struct Memcached {
     flush: bool,
     remote: Remote,
-    /// What it had evicted before we came.
+    /// Items that it had evicted before the run.
     evicted: f64,
-    /// The connection for its administration; made anew after an error.
+    /// The administrative connection; reopened after an error.
     wire: Mutex<Option<Wire>>,
-    /// The server and the folder of its log, when it is our own.
+    /// A managed server and the directory of its log.
     own: Option<(Process, Folder)>,
 }
 
@@ -88,7 +88,7 @@ impl Memcached {
         Ok(server)
     }
 
-    /// The answer of the server to `command`.
+    /// The server's answer to a `stats` command.
     fn stats(&self, doing: &'static str, command: &str) -> Result<Stats, EngineError> {
         self.exchange(doing, |wire| Stats::query(wire, command))
     }
@@ -103,12 +103,12 @@ impl Memcached {
             Some(wire) => wire,
             None => self.remote.connect()?,
         };
-        let said = talk(&mut wire).map_err(|refusal| refusal.into_error(&self.remote, doing))?;
+        let answer = talk(&mut wire).map_err(|refusal| refusal.into_error(&self.remote, doing))?;
         *held = Some(wire);
-        Ok(said)
+        Ok(answer)
     }
 
-    /// A command that is answered with one line.
+    /// Sends a command that is answered with one line.
     fn command(&self, doing: &'static str, command: &str) -> Result<String, EngineError> {
         self.exchange(doing, |wire| {
             send(wire, command)?;
@@ -128,7 +128,7 @@ fn send(wire: &mut Wire, command: &str) -> std::io::Result<()> {
     wire.send()
 }
 
-/// What `stats` says, by name.
+/// The answer to `stats`, by name.
 #[derive(Debug, Default)]
 struct Stats(BTreeMap<String, String>);
 
@@ -142,7 +142,7 @@ impl Stats {
             match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
                 Some((name, value)) => drop(stats.insert(name.to_owned(), value.to_owned())),
                 None if line == "END" => return Ok(Self(stats)),
-                None if line.contains("ERROR") => return Err(Refusal::Said(line)),
+                None if line.contains("ERROR") => return Err(Refusal::Refused(line)),
                 None => return Err(meta::unexpected().into()),
             }
         }
@@ -159,7 +159,7 @@ fn start(directory: &Path, options: &ServerOptions) -> Result<(Process, Folder),
     let folder = Folder(directory.to_owned());
     let arguments = |port: u16| {
         let port = port.to_string();
-        // Without `-u` the server refuses to run as root; other users it ignores.
+        // Without `-u` the server refuses to run as root; for other users `-u` has no effect.
         let own = ["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "root"].map(str::to_owned);
         own.into_iter().chain(options.arguments.iter().cloned()).collect()
     };
@@ -184,10 +184,10 @@ fn readiness(address: &str) -> Readiness {
     }
 }
 
-/// The log of a managed server: under a name that no database of another engine uses.
+/// The log of a managed server, under a name that no other engine's database uses.
 const LOG: &str = "memcached.log";
 
-/// The folder where a managed server has its log. It keeps nothing there that would be wanted later.
+/// The directory with the log of a managed server. It holds nothing else.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -199,7 +199,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.log());
-        // ExternalCleanup in place when something else lies in it.
+        // The directory stays if it holds other files.
         let _ = std::fs::remove_dir(&self.0);
     }
 }
@@ -214,7 +214,7 @@ impl Engine for Memcached {
         self.settle()
     }
 
-    /// Looks whether all is there that was put: memcached makes room in silence.
+    /// Checks that all records are present: memcached evicts silently.
     fn settle(&self) -> Result<(), EngineError> {
         let evicted = self.evictions()? - self.evicted;
         if evicted == 0.0 {
@@ -280,11 +280,11 @@ impl ExternalServer for Memcached {
 
     fn clear(&self) -> Result<(), EngineError> {
         server::may_clear(ENGINE, self.flush)?;
-        let said = self.command(PREPARING, "flush_all")?;
-        if said != "OK" {
-            return Err(self.remote.failed(PREPARING, said));
+        let answer = self.command(PREPARING, "flush_all")?;
+        if answer != "OK" {
+            return Err(self.remote.failed(PREPARING, answer));
         }
-        // Emptied items count on until the crawler finds them; nothing is wrong where that takes longer.
+        // Flushed items are counted until the crawler finds them. It is no error if that takes longer.
         self.command(PREPARING, "lru_crawler crawl all")?;
         let deadline_ns = MonotonicClock.now_ns() + CLEAR_LIMIT_NS;
         while self.keys()? > 0 && MonotonicClock.now_ns() < deadline_ns {

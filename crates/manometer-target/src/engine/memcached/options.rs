@@ -1,4 +1,4 @@
-//! memcached's options: how to get at an external server, or how large to make a managed one.
+//! memcached's options: the access to an external server, or the size of a managed one.
 
 use manometer_measure::suggest::similar;
 use serde_json::Value;
@@ -33,26 +33,25 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     },
 ];
 
-/// Options of a managed server, and the flags of memcached that they are.
+/// Options of a managed server and memcached's flags for them.
 const OWN: [(&str, &str); 4] =
     [("memory_mib", "-m"), ("threads", "-t"), ("max_item_size", "-I"), ("connections", "-c")];
 
-/// The largest item of a managed server unless said: memcached's 1 MiB leaves no room for a value of
-/// 1 MiB and its key.
+/// Default of the largest item of a managed server: memcached's 1 MiB has no room for a value of 1 MiB and its key.
 const ITEM_USUAL: &str = "2m";
 
-/// The options as read.
+/// The parsed options.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ServerOptions {
-    /// An external server; none for a managed server.
+    /// The address of an external server; `None` for a managed server.
     pub(super) address: Option<String>,
     /// Whether it may be emptied.
     pub(super) flush: bool,
-    /// For a managed server: flags and their values.
+    /// Arguments of a managed server: flags and their values.
     pub(super) arguments: Vec<String>,
 }
 
-/// The options as given, checked as far as that goes without a server.
+/// Parses and checks the options, as far as possible without a server.
 pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError> {
     let table = table(ENGINE, options)?;
     let mut options = ServerOptions::default();
@@ -74,7 +73,7 @@ pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError
             }
         }
     }
-    // Its memory bounds its items: whoever says how much of it there is says both.
+    // The memory bounds the size of items, so setting either sets both.
     if ours && !["max_item_size", "memory_mib"].iter().any(|name| table.contains_key(*name)) {
         options.arguments.extend(["-I", ITEM_USUAL].map(str::to_owned));
     }
@@ -97,7 +96,7 @@ fn address(value: &Value) -> Result<String, EngineError> {
     }
 }
 
-/// A whole number, for sizes of items with memcached's own `k` or `m` behind it.
+/// A whole number; sizes of items may have memcached's suffix `k` or `m`.
 fn amount(name: &str, value: &Value) -> Result<String, EngineError> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let digits = match name {

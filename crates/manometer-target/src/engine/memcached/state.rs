@@ -1,4 +1,4 @@
-//! memcached's own state, once an interval, from `stats`, `stats slabs` and `stats items`.
+//! memcached's own state, sampled once an interval with `stats`, `stats slabs` and `stats items`.
 
 use std::collections::BTreeMap;
 
@@ -35,12 +35,12 @@ const SLAB_GAUGES: [&str; 2] = ["active_slabs", "total_malloced"];
 const COUNTERS: [&str; 8] =
     ["evictions", "get_hits", "get_misses", "cmd_set", "bytes_read", "bytes_written", "rusage_user", "rusage_system"];
 
-/// The most classes of slabs that memcached has, counted from 1. All of them have columns from the start: which come
-/// into being depends on the lengths of values that are yet to come, and columns cannot be added later.
+/// The largest number of slab classes, counted from 1. All have columns from the start: which come to exist depends on
+/// the lengths of later values, and columns cannot be added to a recording.
 const CLASSES: u32 = 63;
 
-/// What each class of slabs has: the column's name and unit behind that of the class, and where it stands in
-/// `stats slabs` or `stats items`.
+/// The gauges of each slab class: the column's name and unit after the class, and its name in `stats slabs` or `stats
+/// items`.
 const CLASS_GAUGES: [(&str, &str); 3] = [("chunk_size", "B"), ("total_pages", "pages"), ("used_chunks", "chunks")];
 const CLASS_COUNTERS: [(&str, &str); 2] = [("cmd_set", "keys/s"), ("evicted", "items/s")];
 
@@ -68,7 +68,7 @@ impl StateSampler for MemcachedState<'_> {
 
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {
         let [all, slabs, items] = ["stats", "stats slabs", "stats items"].map(|command| {
-            // What cannot be queried is missing.
+            // A failed query leaves a gap.
             self.engine.stats(REPORTING, command).unwrap_or_default()
         });
         let named = |stats: &Stats, names: &[&str]| -> Vec<(String, f64)> {
@@ -87,7 +87,7 @@ fn column(class: u32, name: &str) -> String {
     format!("slab_{class}.{name}")
 }
 
-/// What `slabs` and `items` say under `names` of the classes that there are; a class without pages has nothing to say.
+/// The values of `names` for the existing classes in `slabs` and `items`; a class without pages has none.
 fn of_classes<'a>(
     slabs: &'a Stats,
     items: &'a Stats,

@@ -1,8 +1,8 @@
 //! redb, through the crate of the same name.
 //!
-//! Every put and delete is a transaction of its own; redb lets one writer in at a time. Every get looks
-//! at a snapshot of its own and copies what it finds: a snapshot kept until the next request would stop
-//! redb from using freed pages again for as long as a client pauses.
+//! Every put and delete is its own transaction; redb allows one writer at a time. Every get reads its own snapshot and
+//! copies the value: a snapshot kept until the next request would stop redb from reusing freed pages while the client
+//! pauses.
 
 mod options;
 
@@ -30,10 +30,10 @@ const ENGINE: &str = "redb";
 const FILE: &str = "records.redb";
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 
-/// How many records one transaction loads, and between two looks at whether to go on.
+/// Records that one transaction loads, between two polls for a stop.
 const RECORDS_PER_BATCH: u32 = 10_000;
 
-/// The longest key or value that redb takes.
+/// The longest key or value, in bytes.
 const KEY_BYTES_MAX: u64 = 3 << 30;
 
 /// The columns of its state.
@@ -60,7 +60,7 @@ struct Redb {
     database: Database,
     config: Config,
     file: PathBuf,
-    /// Once the device was full, redb refuses every request without saying why.
+    /// Whether the device was full: from then on redb refuses every request without a reason.
     full: AtomicBool,
 }
 
@@ -75,7 +75,7 @@ impl Redb {
             other => failure(&file, "opening the database", other.into()),
         })?;
         let engine = Self { database, config, file, full: AtomicBool::new(false) };
-        // From here on every snapshot has the table.
+        // Every later snapshot contains the table.
         engine.write(DurabilityLevel::Immediate, "opening the database", |_| Ok(()))?;
         Ok(engine)
     }
@@ -93,7 +93,7 @@ impl Redb {
         error
     }
 
-    /// Runs `write` as one transaction.
+    /// Runs `write` in one transaction.
     fn write<T>(
         &self,
         level: DurabilityLevel,
@@ -122,7 +122,7 @@ impl Redb {
         Ok(written)
     }
 
-    /// The records as they are now.
+    /// A snapshot of the records.
     fn snapshot(&self) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>, RedbError> {
         let transaction = self.database.begin_read()?;
         transaction.open_table(RECORDS).map_err(TableError::into)
@@ -131,7 +131,7 @@ impl Redb {
 
 type Records<'a> = Table<'a, &'static [u8], &'static [u8]>;
 
-/// Loads the next records; false when none was left.
+/// Loads the next records. Returns false when none was left.
 fn load_batch(records: &mut Records, sorted: &mut dyn SortedRecords) -> Result<bool, RedbError> {
     for _ in 0..RECORDS_PER_BATCH {
         let Some((key, value)) = sorted.next() else { return Ok(false) };
@@ -154,7 +154,7 @@ impl Engine for Redb {
         Ok(())
     }
 
-    /// Commits once more, synced: what was put with durability `none` lies on the device then.
+    /// Commits once more with a sync, which also persists puts of durability `none`.
     fn settle(&self) -> Result<(), EngineError> {
         self.write(DurabilityLevel::Immediate, "syncing", |_| Ok(()))
     }
@@ -178,7 +178,7 @@ struct RedbSession<'a> {
 
 impl RedbSession<'_> {
     fn find(&mut self, key: &[u8]) -> Result<bool, RedbError> {
-        // The value's guard alone does not keep redb from freeing its page; the snapshot does.
+        // The guard of the value alone does not keep redb from freeing its page; the snapshot does.
         let records = self.engine.snapshot()?;
         let Some(found) = records.get(key)? else { return Ok(false) };
         self.value.clear();
@@ -242,7 +242,7 @@ fn scan(
     Ok(())
 }
 
-/// redb counts its pages only by walking over all of them, which would disturb what is measured.
+/// redb counts its pages only by visiting all of them, which would disturb the measurement.
 struct RedbState<'a>(&'a Redb);
 
 impl StateSampler for RedbState<'_> {

@@ -1,4 +1,4 @@
-//! redb's options, and what a put survives with them.
+//! redb's options, and the durability of a put with them.
 
 use manometer_measure::units::ByteSize;
 use serde_json::{Value, json};
@@ -20,10 +20,10 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     },
 ];
 
-/// redb's own default, which it does not report.
+/// redb's default, which it does not report, in bytes.
 const CACHE_BYTES: u64 = 1 << 30;
 
-/// With redb's defaults.
+/// The durability with redb's defaults.
 pub(super) const IMMEDIATE: &str = "a transaction of its own, synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Config {
         }
     }
 
-    /// The options in force, for the facts of the run.
+    /// The options in force, for the recording.
     pub(super) fn in_force(&self) -> Value {
         json!({
             "cache_size": ByteSize(self.cache_size as u64),

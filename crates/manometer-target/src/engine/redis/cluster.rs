@@ -1,7 +1,7 @@
-//! A cluster: which of its masters holds which slot, and a session over a connection to each.
+//! A Redis Cluster: the slots of each master, and a session with a connection to each.
 //!
-//! Spoken here and not by the `redis` crate's cluster client, which greets a server without a limit of time,
-//! and after a silence waits for every answer of a pipeline anew.
+//! The `redis` crate's cluster client is not used: it connects without a timeout, and after a silence waits for every
+//! answer of a pipeline anew.
 
 use redis::Value;
 
@@ -16,7 +16,7 @@ use crate::engine::{EngineError, PipelinedRequest, ReplyHandler, ScanDirection, 
 
 const FINDING: &str = "finding the masters of its cluster";
 
-/// Consecutive slots and the master that holds them.
+/// A range of slots and the master that holds them.
 #[derive(Debug, PartialEq)]
 pub(super) struct Slots {
     first: u16,
@@ -24,7 +24,7 @@ pub(super) struct Slots {
     pub(super) address: String,
 }
 
-/// Which slots are held by whom, as `node` sees it.
+/// The owners of all slots, as reported by `node`.
 pub(super) fn slots(node: &Node, doing: &'static str) -> Result<Vec<Slots>, EngineError> {
     let slots: Vec<Value> = node.query(doing, &["CLUSTER", "SLOTS"])?;
     let host = node.remote.address.rsplit_once(':').map_or("", |(host, _)| host);
@@ -32,7 +32,7 @@ pub(super) fn slots(node: &Node, doing: &'static str) -> Result<Vec<Slots>, Engi
 }
 
 impl Slots {
-    /// One entry of `CLUSTER SLOTS`; a master that does not know its name has the one it was queried under.
+    /// Parses one entry of `CLUSTER SLOTS`. A master that does not know its name has the address it was queried at.
     fn read(range: &Value, queried: &str) -> Option<Self> {
         let Value::Array(parts) = range else { return None };
         let [Value::Int(first), Value::Int(last), Value::Array(master), ..] = parts.as_slice() else { return None };
@@ -53,7 +53,7 @@ impl Slots {
     }
 }
 
-/// The masters of the cluster to which one of `addresses` leads, the first that answers.
+/// The masters of the cluster that the first answering one of `addresses` belongs to.
 pub(super) fn masters(addresses: &[String]) -> Result<(Vec<Node>, Cluster), EngineError> {
     let connect = |address: &String| Node::connect(Remote { engine: ENGINE, address: address.clone() });
     let gate = match addresses.iter().find_map(|address| connect(address).ok()) {
@@ -70,18 +70,18 @@ pub(super) fn masters(addresses: &[String]) -> Result<(Vec<Node>, Cluster), Engi
     Ok((nodes, cluster))
 }
 
-/// Who holds which slot.
+/// The owner of each slot.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    /// All of its masters in one, for people.
+    /// All masters together, for error messages.
     pub(super) remote: Remote,
     masters: Vec<Remote>,
-    /// For each slot the place among `masters` of the one that holds it.
+    /// For each slot, the index of its owner among the masters.
     holders: Vec<u16>,
 }
 
 impl Cluster {
-    /// The cluster of `masters` that share its slots so; why it is none otherwise.
+    /// The cluster of `masters` with these slots, or the reason why they form none.
     pub(super) fn new(slots: &[Slots], masters: Vec<Remote>) -> Result<Self, String> {
         let mut holders = vec![None; usize::from(HASH_SLOTS)];
         for range in slots {
@@ -120,13 +120,13 @@ impl<'a> ClusterSession<'a> {
         &mut self.sessions[self.cluster.holder(key)]
     }
 
-    /// Sends what was written to any of the masters.
+    /// Sends the buffered requests to all masters.
     fn send(&mut self, doing: &'static str) -> Result<(), EngineError> {
         self.sessions.iter_mut().try_for_each(|session| session.exchange(doing, |wire| Ok(wire.send()?)))
     }
 
-    /// Answers of one master come in the order of its requests: read in the order of all requests, each from
-    /// its own master, they are in order as well.
+    /// Each master answers in the order of its requests, so reading the answers in the order of all requests keeps
+    /// every connection in order.
     fn talk(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         let mut answered = 0;
         while answered < requests.len() {
@@ -154,7 +154,7 @@ impl<'a> ClusterSession<'a> {
         }
     }
 
-    /// Puts records until it is time to look up; fewer when none is left.
+    /// Puts records up to the next poll for a stop. Returns how many, fewer when none is left.
     fn put_some(&mut self, records: &mut dyn SortedRecords) -> Result<usize, EngineError> {
         let (mut put, mut bytes) = (0, 0);
         let mut unanswered = Vec::new();
@@ -175,14 +175,14 @@ impl<'a> ClusterSession<'a> {
         Ok(put)
     }
 
-    /// Sends puts that were written, and reads the answer to each from its holder.
+    /// Sends the buffered puts and reads their answers.
     fn finish(&mut self, unanswered: &mut Vec<usize>) -> Result<(), EngineError> {
         self.send(LOADING)?;
         unanswered.drain(..).try_for_each(|holder| self.sessions[holder].exchange(LOADING, Resp::read_put))
     }
 }
 
-/// How many of `requests` leave before the first answer is read.
+/// How many of `requests` are sent before the first answer is read.
 fn leaving(requests: &[PipelinedRequest]) -> usize {
     let mut length = 0;
     let fits = requests.iter().take_while(|request| {
@@ -213,20 +213,19 @@ impl Session for ClusterSession<'_> {
         self.session(key).delete(key)
     }
 
-    /// Look-ups of their own, many in one write: a master refuses many keys in one where they lie in more
-    /// than one slot.
+    /// Separate look-ups, many in one write: a master refuses a request for keys in more than one slot.
     fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         let requests: Vec<PipelinedRequest> = keys.iter().map(|key| PipelinedRequest::Get { key }).collect();
         self.pipeline(&requests, answer)
     }
 
     fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
-        let said = self.talk(requests, answer);
-        if said.is_err() {
-            // Answers of the other masters are still under way.
+        let result = self.talk(requests, answer);
+        if result.is_err() {
+            // Answers of the other masters are still pending.
             self.sessions.iter_mut().for_each(ServerSession::hang_up);
         }
-        said
+        result
     }
 
     fn scan(

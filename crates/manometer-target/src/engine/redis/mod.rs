@@ -1,4 +1,4 @@
-//! Redis: a server or a cluster of our own below the folder of the database, or an external one.
+//! Redis: a managed server or cluster below the database's directory, or an external one.
 
 mod cluster;
 mod node;
@@ -28,16 +28,16 @@ const ENGINE: &str = "redis";
 const PROGRAM: &str = "redis-server";
 const PACKAGE: &str = "redis-server";
 
-/// A managed server may write its last snapshot for this long.
+/// How long a managed server may take to write its last snapshot, in nanoseconds.
 const LAST_SNAPSHOT_LIMIT_NS: u64 = 600_000_000_000;
 
-/// Between two looks at whether a server has come to rest.
+/// The interval between two polls whether a server is idle, in nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
 
 const SETTLING: &str = "settling";
 const PREPARING: &str = "preparing for our data";
 
-/// The longest string that Redis takes (`proto-max-bulk-len`).
+/// The longest string of Redis (`proto-max-bulk-len`), in bytes.
 const KEY_BYTES_MAX: u64 = 512 << 20;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
@@ -56,7 +56,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     check_options: |options| options::read(options).map(drop),
 };
 
-/// Directives that shape what is measured, which the facts of a run list.
+/// Directives that affect what is measured; the recording lists them.
 const REPORTED: [&str; 8] = [
     "appendfsync",
     "appendonly",
@@ -73,16 +73,16 @@ fn version() -> String {
     VERSION.get_or_init(|| installed_version(PROGRAM)).clone()
 }
 
-/// A server to speak to, or a cluster.
+/// A connected server or cluster.
 struct Redis {
     flush: bool,
-    /// Its administration; a cluster has one for each master.
+    /// The administrative connections, one for each master.
     nodes: Vec<Node>,
     cluster: Option<Cluster>,
-    /// The servers, when they are our own, in the order of `nodes`, and where they keep their data.
+    /// Managed servers in the order of `nodes`, and their data directories.
     processes: Vec<Process>,
     directory: PathBuf,
-    /// Keys evicted before we came.
+    /// Keys evicted before the run.
     evicted: f64,
 }
 
@@ -106,7 +106,7 @@ impl Redis {
         !self.processes.is_empty()
     }
 
-    /// The sum over all servers of what `INFO` says under `name`.
+    /// The sum of the `INFO` field `name` over all servers.
     fn sum(&self, doing: &'static str, name: &str) -> Result<f64, EngineError> {
         self.nodes.iter().map(|node| Ok(node.info(doing)?.number(name).unwrap_or(0.0))).sum()
     }
@@ -128,8 +128,7 @@ impl Redis {
         }
     }
 
-    /// Writes what was loaded to a managed server to its disk: from then on it is there again whatever
-    /// becomes of the process.
+    /// Has a managed server write the loaded data to its disk, so that it outlives the process.
     fn snapshot(&self) -> Result<(), EngineError> {
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
             node.query_once::<()>(SETTLING, &["BGSAVE"])?;
@@ -148,12 +147,12 @@ impl Redis {
     }
 }
 
-/// Whether every put goes to an append-only file.
+/// Whether puts are logged to an append-only file.
 fn is_logged(node: &Node) -> bool {
     node.directive("appendonly").as_deref() == Some("yes")
 }
 
-/// The administration of the servers, and how a cluster shares its slots.
+/// The administrative connections to the servers, and the slots of a cluster.
 fn connect(options: &ServerOptions, processes: &[Process]) -> Result<(Vec<Node>, Option<Cluster>), EngineError> {
     if options.cluster && processes.is_empty() {
         let (nodes, cluster) = cluster::masters(&options.addresses)?;
@@ -182,7 +181,7 @@ impl Engine for Redis {
         }
     }
 
-    /// However it was loaded: what was evicted meanwhile is missing.
+    /// Checks that no record is missing: some may have been evicted while loading.
     fn settle(&self) -> Result<(), EngineError> {
         let evicted = self.sum(SETTLING, "evicted_keys")? - self.evicted;
         if evicted > 0.0 {
@@ -255,7 +254,7 @@ impl ExternalServer for Redis {
     }
 }
 
-/// What a put that was answered survives, with these directives.
+/// The durability of an answered put with these directives.
 fn durability(options: &Settings) -> String {
     let of = |name: &str| options.get(name)?.as_str();
     match (of("appendonly"), of("appendfsync"), of("save")) {
@@ -278,7 +277,7 @@ fn durability(options: &Settings) -> String {
 }
 
 impl Drop for Redis {
-    /// Lets managed servers write what they hold, so that it is there when they are opened again.
+    /// Lets managed servers persist their data before they end.
     fn drop(&mut self) {
         self.processes.iter().zip(&self.nodes).for_each(|(process, node)| shut_down(process, node));
     }
@@ -294,7 +293,7 @@ fn shut_down(process: &Process, node: &Node) {
                 );
             }
         }
-        said => tracing::warn!("redis does not write its last snapshot: {said:?}"),
+        answer => tracing::warn!("redis does not write its last snapshot: {answer:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! One server's administration, over a connection of the `redis` crate.
+//! The administrative connection to one server, through the `redis` crate.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -9,7 +9,7 @@ use redis::{Client, Connection, FromRedisValue, RedisError, RedisResult};
 use crate::engine::EngineError;
 use crate::engine::server::{ANSWER_LIMIT, CONNECT_LIMIT, CONNECTING, Readiness, Remote};
 
-/// A server and a connection that all threads share, made anew when it ended.
+/// A server and a connection that all threads share, reopened when it ends.
 pub(super) struct Node {
     pub(super) remote: Remote,
     connection: Mutex<Option<Connection>>,
@@ -21,28 +21,27 @@ impl Node {
         Ok(Self { remote, connection: Mutex::new(Some(connection)) })
     }
 
-    /// Sends one command, and again where the connection ended meanwhile: a server closes connections that say nothing
-    /// for long (`timeout`).
+    /// Sends a command, and again if the connection has ended: a server closes idle connections (`timeout`).
     pub(super) fn query<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
-        let said = match self.send(words) {
+        let result = match self.send(words) {
             Err((_, error)) if error.is_connection_dropped() => self.send(words),
-            said => said,
+            result => result,
         };
-        said.map_err(|(step, error)| failure(&self.remote, step.unwrap_or(doing), &error))
+        result.map_err(|(step, error)| failure(&self.remote, step.unwrap_or(doing), &error))
     }
 
-    /// Sends one command that must not be carried out twice: whether one was whose answer is lost is unknown.
+    /// Sends a command that must not run twice. If the answer is lost, it is unknown whether the command ran.
     pub(super) fn query_once<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
         self.execute(words).map_err(|error| failure(&self.remote, doing, &error))
     }
 
-    /// The same, with the error as it is.
+    /// As [`Self::query`], with the error unchanged.
     pub(super) fn execute<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
         self.send(words).map_err(|(_, error)| error)
     }
 
-    /// Sends one command over the connection that is there, or over a new one. Where it fails before it is sent, the
-    /// step is known.
+    /// Sends a command over the open connection, or a new one. The error names the step that failed before sending, if
+    /// one did.
     fn send<T: FromRedisValue>(&self, words: &[&str]) -> Result<T, (Option<&'static str>, RedisError)> {
         let mut command = redis::Cmd::new();
         command.arg(words);
@@ -54,29 +53,29 @@ impl Node {
         over(connection, &command, &mut held).map_err(|error| (None, error))
     }
 
-    /// All that it reports of itself.
+    /// The server's `INFO`.
     pub(super) fn info(&self, doing: &'static str) -> Result<Info, EngineError> {
         Ok(Info::read(&self.query::<String>(doing, &["INFO"])?))
     }
 
-    /// A directive in force, when the server reports it.
+    /// A directive in force, if the server reports it.
     pub(super) fn directive(&self, name: &str) -> Option<String> {
         let doing = "reporting its directives";
         self.query::<BTreeMap<String, String>>(doing, &["CONFIG", "GET", name]).ok()?.remove(name)
     }
 }
 
-/// Sends `command` over `connection`, and keeps it in `held` when it is good for another.
+/// Sends `command` over `connection`, and keeps the connection in `held` if it can be used again.
 fn over<T: FromRedisValue>(
     mut connection: Connection,
     command: &redis::Cmd,
     held: &mut Option<Connection>,
 ) -> RedisResult<T> {
-    let said = command.query(&mut connection);
-    // After a timeout the answer may still come, and would be taken for that to the next command.
-    let is_good = said.as_ref().err().is_none_or(|error: &RedisError| !error.is_io_error() && !error.is_timeout());
+    let result = command.query(&mut connection);
+    // After a timeout the answer may still arrive, and would be taken for that of the next command.
+    let is_good = result.as_ref().err().is_none_or(|error: &RedisError| !error.is_io_error() && !error.is_timeout());
     *held = is_good.then_some(connection);
-    said
+    result
 }
 
 fn connect(address: &str) -> RedisResult<Connection> {
@@ -86,7 +85,7 @@ fn connect(address: &str) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// The error for people.
+/// The error for the user.
 pub(super) fn failure(remote: &Remote, doing: &'static str, error: &RedisError) -> EngineError {
     let kind = match error {
         _ if error.is_connection_refusal() => ErrorKind::ConnectionRefused,
@@ -97,10 +96,10 @@ pub(super) fn failure(remote: &Remote, doing: &'static str, error: &RedisError) 
     remote.broken(doing, &kind.into())
 }
 
-/// How far a server that was just started is.
+/// The readiness of a server that was just started.
 pub(super) fn readiness(address: &str) -> Readiness {
-    let said = connect(address).and_then(|mut connection| redis::cmd("INFO").query::<String>(&mut connection));
-    let Ok(info) = said.map(|text| Info::read(&text)) else { return Readiness::Silence };
+    let info = connect(address).and_then(|mut connection| redis::cmd("INFO").query::<String>(&mut connection));
+    let Ok(info) = info.map(|text| Info::read(&text)) else { return Readiness::Silence };
     match (info.number("loading"), info.number("process_id")) {
         (Some(0.0), Some(id)) => Readiness::Ready(id as u32),
         (Some(_), _) => Readiness::Loading,
@@ -108,7 +107,7 @@ pub(super) fn readiness(address: &str) -> Readiness {
     }
 }
 
-/// What `INFO` says, by name.
+/// The fields of `INFO`, by name.
 #[derive(Debug)]
 pub(super) struct Info(BTreeMap<String, String>);
 
@@ -126,7 +125,7 @@ impl Info {
         self.text(name)?.parse().ok()
     }
 
-    /// The keys of all databases.
+    /// The number of keys in all databases.
     pub(super) fn keys(&self) -> f64 {
         let of = |text: &str| text.strip_prefix("keys=")?.split(',').next()?.parse::<f64>().ok();
         let databases = self.0.iter().filter(|(name, _)| name.starts_with("db"));
@@ -141,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes in the commands of one client; hangs up instead of answering `ECHO`.
+    /// Reads the commands of one client; closes the connection instead of answering `ECHO`.
     fn serve(stream: TcpStream, received: &Mutex<Vec<String>>) {
         let mut answers = stream.try_clone().unwrap();
         let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
@@ -162,7 +161,7 @@ mod tests {
         let received = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                // One for each command that is sent.
+                // One connection for each command.
                 listener.incoming().take(3).for_each(|stream| serve(stream.unwrap(), &received));
             });
             let node = Node::connect(Remote { engine: "redis", address }).unwrap();

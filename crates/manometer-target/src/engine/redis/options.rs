@@ -1,4 +1,4 @@
-//! Redis's options: how to get at an external server, or the directives of a managed one.
+//! Redis's options: the access to an external server, or the directives of a managed one.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     },
 ];
 
-/// Directives that lead a server to write, listen or copy elsewhere, or that lock us out.
+/// Directives that are refused: they make a server write, listen or replicate elsewhere, or lock Manometer out.
 const NOT_YOURS: [&str; 28] = [
     "aclfile",
     "bind",
@@ -57,20 +57,20 @@ const NOT_YOURS: [&str; 28] = [
     "user",
 ];
 
-/// The options as read.
+/// The parsed options.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ServerOptions {
-    /// External servers; none for a managed server.
+    /// The addresses of external servers; empty for a managed server.
     pub(super) addresses: Vec<String>,
-    /// Whether they, or our own, are a cluster.
+    /// Whether the servers form a cluster.
     pub(super) cluster: bool,
     /// Whether they may be emptied.
     pub(super) flush: bool,
-    /// For a managed server: directives and their words.
+    /// For a managed server: directives and their arguments.
     pub(super) directives: Vec<(String, Vec<String>)>,
 }
 
-/// The options as given, checked as far as that goes without a server.
+/// Parses and checks the options, as far as possible without a server.
 pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError> {
     let table = table(ENGINE, options)?;
     let mut options = ServerOptions::default();
@@ -96,7 +96,7 @@ pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError
     }
 }
 
-/// The words of a directive's value, as they are handed to the server.
+/// The arguments of a directive, as passed to the server.
 fn directive(name: &str, value: &Value) -> Result<Vec<String>, EngineError> {
     let refuse = |reason: &str| Err(bad_option(ENGINE, name, value, reason));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

@@ -13,20 +13,21 @@ use crate::engine::hash_slot::HASH_SLOTS;
 use crate::engine::server::{Launch, Process, free_port, free_port_with_bus};
 use crate::engine::{EngineError, directory};
 
-/// The fewest masters of which a majority is left when one is gone.
+/// The smallest number of masters of which a majority remains when one fails.
 const MASTERS: usize = 3;
 
-/// Servers get this long to find each other, in rounds of a second.
+/// How many rounds of one second servers have to find each other.
 const ROUNDS: u64 = 30;
 const LOOKS_PER_ROUND: u64 = 1_000_000_000 / LOOK_NS;
 
 const FORMING: &str = "forming its cluster";
 
-/// What makes a server one of a cluster. Its name is given: else it would have to learn it from another one.
+/// Arguments of a server of a cluster. Its address is given, since it would otherwise have to learn it from another
+/// node.
 const OF_A_CLUSTER: [&str; 6] =
     ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-announce-ip", "127.0.0.1"];
 
-/// Starts what the options say below `directory`.
+/// Starts the servers of `options` below `directory`.
 pub(super) fn start(directory: &Path, options: &ServerOptions) -> Result<Vec<Process>, EngineError> {
     if !options.cluster {
         return Ok(vec![start_one(directory, directory.with_file_name(directory::LOG), options)?]);
@@ -54,11 +55,11 @@ fn start_one(directory: &Path, log: PathBuf, options: &ServerOptions) -> Result<
     Launch { engine: ENGINE, program: PROGRAM, package: PACKAGE, log, port, arguments, probe }.start()
 }
 
-/// Makes one cluster of `nodes`, or the one that they were before they were started again.
+/// Forms a cluster of `nodes`, or restores the one they formed before a restart.
 pub(super) fn form(nodes: &[Node]) -> Result<Cluster, EngineError> {
     share_slots(nodes)?;
     for _ in 0..ROUNDS {
-        // Over again: a server that meets an unknown server at an old address forgets that address.
+        // Repeated: a server that meets an unknown server at an old address forgets that address.
         introduce(nodes)?;
         for _ in 0..LOOKS_PER_ROUND {
             if is_whole(nodes)? {
@@ -76,7 +77,7 @@ fn found(nodes: &[Node]) -> Result<Cluster, EngineError> {
     Cluster::new(&slots(&nodes[0], FORMING)?, masters).map_err(|text| nodes[0].remote.failed(FORMING, text))
 }
 
-/// Gives each server that knows of no slots its share.
+/// Assigns slots to each server that has none.
 fn share_slots(nodes: &[Node]) -> Result<(), EngineError> {
     let begin = |number: usize| number * usize::from(HASH_SLOTS) / nodes.len();
     for (number, node) in nodes.iter().enumerate() {
@@ -88,7 +89,7 @@ fn share_slots(nodes: &[Node]) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Tells every server where every other one listens: since it was last started, that is another port.
+/// Tells every server the address of every other: after a restart the ports have changed.
 fn introduce(nodes: &[Node]) -> Result<(), EngineError> {
     let addresses = || nodes.iter().map(|node| node.remote.address.as_str());
     for node in nodes {
@@ -100,7 +101,7 @@ fn introduce(nodes: &[Node]) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Whether every server takes requests and knows where all listen.
+/// Whether every server accepts requests and knows the addresses of all.
 fn is_whole(nodes: &[Node]) -> Result<bool, EngineError> {
     let listening: BTreeSet<&str> = nodes.iter().map(|node| node.remote.address.as_str()).collect();
     for node in nodes {

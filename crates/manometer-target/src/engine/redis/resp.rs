@@ -1,12 +1,12 @@
-//! Redis's protocol, RESP2, as far as look-ups and writes need it. The `redis` crate makes an owned value of
-//! every answer; here an answer stays where it was read.
+//! Redis's protocol RESP2, as far as look-ups and writes need it. The `redis` crate allocates a value for every answer;
+//! here an answer stays in the read buffer.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
 use crate::engine::server::{Protocol, Refusal, Wire, decimal};
 
-/// How look-ups and writes are spoken to one server.
+/// The protocol of look-ups and writes.
 pub(super) enum Resp {}
 
 impl Protocol for Resp {
@@ -81,7 +81,7 @@ fn argument(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The kind of the next answer and the number behind it.
+/// The type of the next answer and the number after it.
 #[inline]
 fn header(wire: &mut Wire) -> Result<(u8, i64), Refusal> {
     let line = wire.line()?;
@@ -104,11 +104,11 @@ fn number(digits: &[u8]) -> Option<i64> {
     }
 }
 
-/// What an answer says that is not the one awaited, and what to do about it where that is known.
+/// The refusal for an unexpected answer, with advice where it is known.
 fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
     let text = wire.text(line);
-    let Some(said) = text.strip_prefix('-') else { return unexpected().into() };
-    let remedy = match said.split(' ').next() {
+    let Some(message) = text.strip_prefix('-') else { return unexpected().into() };
+    let remedy = match message.split(' ').next() {
         Some("OOM") => "; give it more memory (`maxmemory`), load fewer records, or let it evict (`maxmemory-policy`)",
         Some("NOAUTH") => "; servers with a password are not supported",
         Some("MOVED" | "ASK") => "; say `cluster = true` for a cluster, and let its slots stay where they are",
@@ -117,7 +117,7 @@ fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
         Some("READONLY") => "; give the address of a master",
         _ => "",
     };
-    Refusal::Said(format!("{said}{remedy}"))
+    Refusal::Refused(format!("{message}{remedy}"))
 }
 
 fn unexpected() -> io::Error {

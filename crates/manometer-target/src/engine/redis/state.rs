@@ -1,4 +1,4 @@
-//! Redis's own state, once an interval, from `INFO`; of a cluster, the sum over its servers.
+//! Redis's own state, sampled once an interval with `INFO`; for a cluster, the sum over its servers.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(super) const STATE: &[StateColumn] = &[
 const GAUGES: [&str; 5] =
     ["used_memory", "used_memory_rss", "connected_clients", "rdb_bgsave_in_progress", "aof_rewrite_in_progress"];
 
-/// Columns of rates and the counters they come from.
+/// Rate columns and their counters.
 const COUNTERS: [(&str, &str); 10] = [
     ("commands", "total_commands_processed"),
     ("keyspace_hits", "keyspace_hits"),
@@ -66,7 +66,7 @@ impl StateSampler for RedisState<'_> {
         let mut row = BTreeMap::new();
         let infos: Result<Vec<Info>, _> =
             self.engine.nodes.iter().map(|node| node.info("reporting its state")).collect();
-        // What one server of many does not report is missing for all.
+        // A value that one server does not report is missing for all.
         let Ok(infos) = infos else { return row };
         let sum = |name: &str| infos.iter().map(|info| info.number(name)).sum::<Option<f64>>();
         row.extend(GAUGES.iter().filter_map(|name| Some(((*name).to_owned(), sum(name)?))));

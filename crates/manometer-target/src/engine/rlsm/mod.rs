@@ -18,7 +18,7 @@ use super::{
 
 const ENGINE: &str = "rlsm";
 
-/// How many bytes one batch loads, about: each batch is synced on its own.
+/// Approximate size of a loading batch in bytes; each batch is synced.
 const LOAD_BATCH_BYTES: u64 = 1 << 20;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
@@ -62,7 +62,7 @@ impl Engine for Rlsm {
         Box::new(RlsmSession { engine: self, found: None })
     }
 
-    /// Many records a batch, which share a sync.
+    /// Many records per batch, which share a sync.
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
         const DOING: &str = "loading";
         let mut batch = Batch::new();

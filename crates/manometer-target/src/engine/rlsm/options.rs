@@ -1,4 +1,4 @@
-//! rlsm's options, and what a put survives with them.
+//! rlsm's options, and the durability of a put with them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::ENGINE;
 use crate::engine::options::{RawOptions, word};
 use crate::engine::{EngineError, EngineOption, EngineOptions};
 
-/// The option that sets the size of the memory buffer.
+/// The option for the size of the memtable.
 pub(super) const MEMTABLE: &str = "memtable_bytes";
 
 /// Its options, in the order of the manual.
@@ -55,7 +55,7 @@ const FLUSHES: [(&str, Flush); 2] = [("index", Flush::Index), ("copy", Flush::Co
 const MAINTENANCES: [(&str, Maintenance); 2] =
     [("background", Maintenance::Background), ("inline", Maintenance::Inline)];
 
-/// What a database is made with unless the options say otherwise: rlsm's own defaults, which it does not report.
+/// rlsm's defaults for a new database, which it does not report.
 const MEMTABLE_BYTES: u64 = 64 << 20;
 const CACHE_BYTES: u64 = 128 << 20;
 const BLOCK_BYTES: u64 = 4 << 10;
@@ -63,7 +63,7 @@ const SPLIT_RATIO: f64 = 1.2;
 const STALE_RATIO: f64 = 0.4;
 const FEEL_PRESSURE: bool = false;
 
-/// With rlsm's defaults.
+/// The durability with rlsm's defaults.
 pub(super) const ALWAYS: &str = "write-ahead log synced with `fdatasync`: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ enum SyncMode {
 const SYNC_MODES: [(&str, SyncMode); 3] =
     [("always", SyncMode::Always), ("interval", SyncMode::Interval), ("never", SyncMode::Never)];
 
-/// How often the log is synced with `sync = "interval"` where nobody says, in milliseconds.
+/// Default interval of log syncs with `sync = "interval"`, in milliseconds.
 const INTERVAL_MS: u64 = 100;
 
 /// The options in force.
@@ -160,7 +160,7 @@ impl Config {
         }
     }
 
-    /// The options in force, for the facts of the run.
+    /// The options in force, for the recording.
     pub(super) fn in_force(&self) -> Value {
         let mut options = Map::new();
         let mut set = |name: &str, value: Value| options.insert(name.to_owned(), value);
@@ -184,9 +184,9 @@ impl Config {
     }
 }
 
-/// How puts are synced, and the interval where there is one.
+/// The sync mode, and its interval if it has one.
 fn sync_mode(given: &RawOptions) -> Result<(SyncMode, Option<u64>), EngineError> {
-    // As RocksDB spells it, so that one experiment can have both.
+    // RocksDB's spelling is accepted too, so that one experiment can run both.
     let sync = match given.flag("sync") {
         Ok(Some(true)) => SyncMode::Always,
         Ok(Some(false)) => SyncMode::Never,

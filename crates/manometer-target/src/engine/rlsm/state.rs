@@ -1,4 +1,4 @@
-//! rlsm's own state, once an interval.
+//! rlsm's own state, sampled once an interval.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl StateSampler for RlsmState<'_> {
     }
 
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {
-        // The folder could not be listed: a gap.
+        // The directory could not be listed: a gap.
         let Ok(stats) = self.database.stats() else { return BTreeMap::new() };
         let mut row = levels(&stats);
         self.rates.add(clock.now_ns(), counters(&stats), &mut row);

@@ -1,7 +1,7 @@
-//! What RocksDB writes to its log: compactions and flushes as they start and end.
+//! Follows RocksDB's log: compactions and flushes as they start and end.
 //!
-//! The binding has no event listener. RocksDB writes an `EVENT_LOG_v1` line with a JSON document for
-//! each event; a logger of ours reads them as they come and passes every line on to a file.
+//! The binding has no event listener. RocksDB logs an `EVENT_LOG_v1` line with a JSON document for each event; a custom
+//! logger parses these lines and copies every line to a file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,13 +15,13 @@ use serde_json::Value;
 const EVENT: &str = "EVENT_LOG_v1 ";
 const BACKGROUND_ERROR: &str = "Background IO error ";
 
-/// How large our copy of the log may grow.
+/// The largest size of the copied log, in bytes.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
-/// What is going on in the background.
+/// The background work in progress.
 #[derive(Debug, Default)]
 pub(super) struct Background {
-    /// Bytes that each running compaction reads, by its job number.
+    /// Bytes read by each running compaction, by its job number.
     compacting: HashMap<u64, u64>,
     compactions_total: u64,
     flushes_total: u64,
@@ -29,7 +29,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// Bytes being compacted at this moment.
+    /// Bytes that are being compacted.
     pub(super) fn compacting_bytes(&self) -> u64 {
         self.compacting.values().sum()
     }
@@ -49,7 +49,7 @@ impl Background {
         self.error.as_deref()
     }
 
-    /// Takes in one line of the log.
+    /// Handles one line of the log.
     fn handle_line(&mut self, line: &str) {
         if let Some((_, error)) = line.split_once(BACKGROUND_ERROR) {
             self.error.get_or_insert_with(|| error.to_owned());
@@ -71,7 +71,7 @@ impl Background {
     }
 }
 
-/// A logger that keeps `path` and follows the background work.
+/// A logger that copies to `path` and follows the background work.
 pub(super) fn logger(path: &Path) -> std::io::Result<(InfoLogger, Arc<Mutex<Background>>)> {
     let file = Mutex::new((File::create(path)?, 0_u64));
     let background = Arc::new(Mutex::new(Background::default()));
@@ -81,7 +81,7 @@ pub(super) fn logger(path: &Path) -> std::io::Result<(InfoLogger, Arc<Mutex<Back
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, written) = &mut *file;
         if *written < LOG_BYTES_MAX {
-            // A log that cannot be written must not end the run.
+            // A failed write of the log must not end the run.
             let _ = writeln!(file, "{line}");
             *written += line.len() as u64 + 1;
         }

@@ -1,4 +1,4 @@
-//! Sorted bulk loading: tables are written beside the database and then taken in whole.
+//! Sorted bulk loading: writes SST files next to the database and ingests them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::engine::{EngineError, SortedRecords};
 /// RocksDB's own default for `target_file_size_base`.
 const TABLE_BYTES: u64 = 64 << 20;
 
-/// How many records go by between two looks at the file's size and at whether to go on.
+/// Records between two polls of the file's size and for a stop.
 const RECORDS_PER_LOOK: u32 = 256;
 
-/// Loads `records` into an empty database: each table lands in the lowest level, as one that all
-/// compactions are done with.
+/// Loads `records` into an empty database: each table is ingested into the lowest level, so that it needs no
+/// compaction.
 pub(super) fn load_sorted(engine: &RocksDb, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
     let folder = engine.directory.with_file_name("load");
     let wanted = options::value_of(&engine.given, "target_file_size_base").and_then(|text| text.parse().ok());
@@ -33,7 +33,7 @@ pub(super) fn load_sorted(engine: &RocksDb, records: &mut dyn SortedRecords) -> 
     }
 }
 
-/// Writes the next table; false when no record was left.
+/// Writes the next table. Returns false when no record was left.
 fn write_table(
     engine: &RocksDb,
     path: &Path,

@@ -28,10 +28,10 @@ use super::{
 
 const ENGINE: &str = "rocksdb";
 const BACKGROUND: &str = "flushing or compacting";
-/// The name of our merge operator, which a database remembers.
+/// The name of the merge operator, which a database stores.
 const LAST_OPERAND: &str = "manometer.last_operand";
 
-/// RocksDB holds the length of a key in 32 bits.
+/// RocksDB stores the length of a key in 32 bits.
 const KEY_BYTES_MAX: u64 = u32::MAX as u64;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
@@ -61,7 +61,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     },
 };
 
-/// Options that shape what is measured, which the facts of a run list.
+/// Options that affect what is measured; the recording lists them.
 const REPORTED: [&str; 19] = [
     "block_cache",
     "block_size",
@@ -84,8 +84,8 @@ const REPORTED: [&str; 19] = [
     "write_buffer_size",
 ];
 
-/// The library's version. The binding has no call for it, but RocksDB writes it down first of all when
-/// it opens a database; this one lies in memory and touches no file.
+/// The library's version. The binding has no call for it, but RocksDB logs it first when it opens a database; this one
+/// lies in memory and touches no file.
 fn version() -> String {
     static VERSION: OnceLock<String> = OnceLock::new();
     VERSION.get_or_init(|| version_from_log().unwrap_or_else(|| "unknown".to_owned())).clone()
@@ -126,13 +126,13 @@ impl RocksDb {
         options
             .set_merge_operator_associative(LAST_OPERAND, |_, _, operands| operands.iter().last().map(<[u8]>::to_vec));
         options.enable_statistics();
-        // The binding's numbers lie one above the library's: this is the library's `kExceptTimers`, with histograms.
+        // The binding's numbers are one above the library's: this is the library's `kExceptTimers`, with histograms.
         options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
         let log = request.directory.with_file_name(directory::LOG);
         let (logger, background) =
             events::logger(&log).map_err(|reason| EngineError::NotWritable { path: log, reason })?;
         options.set_info_logger(logger);
-        // Opened by its name, the default column family has a handle, which looking up many keys needs.
+        // A column family opened by name has a handle, which multi-get needs.
         let family = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, options.clone());
         let db = DB::open_cf_descriptors(&options, request.directory, [family])
             .map_err(|error| failure(request.directory, "opening the database", error))?;
@@ -144,7 +144,7 @@ impl RocksDb {
     }
 
     fn failure_reported(&self, doing: &'static str, text: String) -> EngineError {
-        // Whoever was let go after background work failed gets that error, not that it was let go.
+        // A released thread returns the background error, not the release.
         match self.background_error() {
             Some(text) => failure_text(&self.directory, BACKGROUND, text),
             None => failure_text(&self.directory, doing, text),
@@ -155,7 +155,7 @@ impl RocksDb {
         self.background.lock().unwrap_or_else(PoisonError::into_inner).error().map(str::to_owned)
     }
 
-    /// The options in force, as the database wrote them down.
+    /// The options in force, as the database's OPTIONS file states them.
     fn options_in_force(&self) -> Option<Vec<RawOption>> {
         let names = std::fs::read_dir(&self.directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         let is_options =
@@ -180,7 +180,7 @@ impl Engine for RocksDb {
     }
 
     fn settle(&self) -> Result<(), EngineError> {
-        /// Between two looks at whether background work has failed.
+        /// The interval between two polls for failed background work, in microseconds.
         const LOOK_US: u64 = 200_000;
         let mut wait = WaitForCompactOptions::default();
         wait.set_flush(true);
@@ -193,8 +193,7 @@ impl Engine for RocksDb {
         }
     }
 
-    /// After a full disk RocksDB holds writers until there is room again, for ever if need be. A run that
-    /// is measured shall end instead.
+    /// On a full disk RocksDB stalls writers until there is room again, possibly for ever. A measured run ends instead.
     fn check_background(&self) -> Result<(), EngineError> {
         let Some(text) = self.background_error() else { return Ok(()) };
         self.db.cancel_all_background_work(false);
@@ -219,7 +218,7 @@ impl Engine for RocksDb {
 
 const USUAL_DURABILITY: &str = "write-ahead log without sync: a put survives the process, not the host";
 
-/// What a put that was answered survives; `buffered` where the log stays in the process until it is flushed.
+/// The durability of an answered put; `buffered` if the log stays in the process until it is flushed.
 fn durability(writes: Writes, buffered: bool) -> &'static str {
     match writes {
         Writes { sync: true, .. } => "write-ahead log, synced before a put is answered: a put survives the host",
@@ -238,7 +237,7 @@ struct RocksSession<'a> {
 
 impl Session for RocksSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
-        // The pin of the last value goes first: its memory is then at hand for the next.
+        // Releases the pin of the last value first, so that its memory is available for the next.
         self.found = None;
         let found = self.engine.db.get_pinned_opt(key, &self.read_options);
         self.found = found.map_err(|error| self.engine.failure("reading", error))?;
@@ -297,7 +296,7 @@ impl Session for RocksSession<'_> {
     }
 }
 
-/// RocksDB reports its errors as text; the two that a person can fix have their own variants.
+/// RocksDB reports errors as text; the two that a user can fix have their own variants.
 fn failure(directory: &Path, doing: &'static str, error: rocksdb::Error) -> EngineError {
     failure_text(directory, doing, error.into_string())
 }

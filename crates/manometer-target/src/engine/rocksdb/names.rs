@@ -1,5 +1,5 @@
-//! The names of RocksDB's options, as the library itself writes them into its OPTIONS file; a test holds
-//! the two together. With them a misspelt option is refused with its line and the nearest right name.
+//! The names of RocksDB's options, as its OPTIONS file has them; a test compares the two. A misspelt option is refused
+//! with its line and the most similar name.
 
 /// Options of the database.
 pub(super) const DATABASE: &[&str] = &[
@@ -240,8 +240,8 @@ pub(super) const TABLE: &[&str] = &[
     "whole_key_filtering",
 ];
 
-/// Options of the table that RocksDB reads but does not write down.
+/// Table options that RocksDB reads but does not write to the OPTIONS file.
 pub(super) const TABLE_UNWRITTEN: &[&str] = &["block_cache"];
 
-/// Options of the column family that RocksDB reads and writes down only when they are set.
+/// Column family options that RocksDB writes to the OPTIONS file only if they are set.
 pub(super) const COLUMN_FAMILY_UNWRITTEN: &[&str] = &["compression_per_level"];

@@ -1,4 +1,4 @@
-//! RocksDB's options: from its own OPTIONS file or from a table, every name checked.
+//! RocksDB's options, from its own OPTIONS file or from a table; checks every name.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::ENGINE;
 use super::names::{COLUMN_FAMILY, COLUMN_FAMILY_UNWRITTEN, DATABASE, TABLE, TABLE_UNWRITTEN};
 use crate::engine::{EngineError, EngineOptions};
 
-/// The sections of an OPTIONS file that we read.
+/// The supported sections of an OPTIONS file.
 const SECTIONS: &str =
     "`[Version]`, `[DBOptions]`, `[CFOptions \"default\"]`, `[TableOptions/BlockBasedTable \"default\"]`";
 
-/// The option that holds the table's own options in RocksDB's one-line form.
+/// The option that holds the table's options in RocksDB's one-line form.
 const TABLE_FACTORY: &str = "block_based_table_factory";
 
 /// One option as given.
@@ -41,7 +41,7 @@ enum Scope {
 /// The options of writes. An OPTIONS file has no place for them.
 const WRITE: &[&str] = &["disableWAL", "sync"];
 
-/// Every option in `options`, its name checked.
+/// Reads the options and checks every name.
 pub(super) fn read(options: &EngineOptions) -> Result<Vec<RawOption>, EngineError> {
     match options {
         EngineOptions::File(path) => {
@@ -61,7 +61,7 @@ pub(super) fn build(given: &[RawOption]) -> Result<RocksOptions, EngineError> {
     }
 }
 
-/// How each put is written, as `given` says.
+/// The write mode that `given` sets.
 pub(super) fn writes(given: &[RawOption]) -> Result<Writes, EngineError> {
     let flag = |name| match given.iter().rev().find(|option| option.name == name) {
         None => Ok(false),
@@ -86,16 +86,16 @@ pub(super) fn writes(given: &[RawOption]) -> Result<Writes, EngineError> {
     Ok(writes)
 }
 
-/// How each put is written.
+/// The write mode of puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Writes {
     /// Whether the log is synced before a put is answered.
     pub(super) sync: bool,
-    /// Whether there is no log.
+    /// Whether the log is disabled.
     pub(super) without_log: bool,
 }
 
-/// The value given for `name`, if one is.
+/// The value of `name`, if given.
 pub(super) fn value_of<'a>(given: &'a [RawOption], name: &str) -> Option<&'a str> {
     given.iter().rev().find(|option| option.name == name).map(|option| option.value.as_str())
 }
@@ -146,7 +146,7 @@ fn in_section(section: &str, place: String, name: &str, value: String) -> Result
     known(place, name, value, lists)
 }
 
-/// Names of options and where they belong.
+/// Option names and their scope.
 type Names = (&'static [&'static str], Scope);
 
 const TABLE_LISTS: [Names; 2] = [(TABLE, Scope::Table), (TABLE_UNWRITTEN, Scope::Table)];
@@ -160,7 +160,7 @@ const ALL_LISTS: [Names; 6] = [
     (WRITE, Scope::Write),
 ];
 
-/// The option `name`, when one of `lists` has it.
+/// The option `name`, if one of `lists` contains it.
 fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<RawOption, EngineError> {
     if let Some((_, scope)) = lists.iter().find(|(names, _)| names.contains(&name)) {
         return Ok(RawOption { place, name: name.to_owned(), value, scope: *scope });
@@ -169,7 +169,7 @@ fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<Ra
     Err(EngineError::UnknownOption { engine: ENGINE, place, name: name.to_owned(), similar })
 }
 
-/// OPTIONS files escape what would end a value.
+/// Reverts the escapes of OPTIONS files.
 fn unescape(value: &str) -> String {
     let mut plain = String::with_capacity(value.len());
     let mut characters = value.chars();
@@ -211,11 +211,11 @@ fn spelt(value: &Value) -> String {
     }
 }
 
-/// The options in RocksDB's one-line form, the table's own nested.
+/// The options in RocksDB's one-line form, the table's options nested.
 fn one_line(given: &[RawOption]) -> String {
     let list = |scope| {
         let options = given.iter().filter(move |option| option.scope == scope);
-        // RocksDB writes an empty value for "none" but does not read it back for every option.
+        // RocksDB writes an empty value for "none" but does not read it for every option.
         let options = options.filter(|option| !option.value.is_empty());
         options.map(|option| format!("{}={};", option.name, option.value)).collect::<String>()
     };
@@ -223,7 +223,7 @@ fn one_line(given: &[RawOption]) -> String {
     if table.is_empty() { database } else { format!("{database}{TABLE_FACTORY}={{{table}}};") }
 }
 
-/// Which of `given` RocksDB refuses: tries each alone.
+/// Finds the option that RocksDB refuses, by trying each alone.
 fn blame(given: &[RawOption], all: String) -> EngineError {
     let refused = given.iter().find_map(|option| {
         let alone = RocksOptions::default().get_options_from_string(one_line(std::slice::from_ref(option)));

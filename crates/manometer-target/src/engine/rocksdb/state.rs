@@ -1,4 +1,4 @@
-//! RocksDB's own state, once an interval, from its properties, its counters and its log.
+//! RocksDB's own state, sampled once an interval from its properties, tickers and log.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -11,7 +11,7 @@ use super::RocksDb;
 use super::options::{RawOption, value_of};
 use crate::engine::{StateColumn, StateSampler, columns};
 
-/// RocksDB's own default of `num_levels`.
+/// RocksDB's default of `num_levels`.
 const LEVELS_USUAL: usize = 7;
 
 /// The columns of its state.
@@ -41,7 +41,7 @@ pub(super) const STATE: &[StateColumn] = &[
     ("write_amplification", "ratio", "Log, flushes and compactions over what was put, since the database was opened."),
 ];
 
-/// Counters that only grow, with their columns and what turns them into the column's unit.
+/// Tickers, with their columns and the factor to the column's unit.
 const COUNTERS: [(&str, Ticker, f64); 8] = [
     ("stalled", Ticker::StallMicros, 1e-6),
     ("block_cache_hits", Ticker::BlockCacheHit, 1.0),
@@ -80,7 +80,7 @@ impl<'a> RocksState<'a> {
         }
     }
 
-    /// What the crate has no name for.
+    /// Properties of blob files, for which the crate has no constants.
     fn blobs(&self, row: &mut BTreeMap<String, f64>) {
         let read = [("blob_bytes", "rocksdb.live-blob-file-size"), ("blob_files", "rocksdb.num-blob-files")];
         for (column, property) in read {
@@ -123,7 +123,7 @@ impl<'a> RocksState<'a> {
 }
 
 impl RocksDb {
-    /// How many levels the database has, by the options in force.
+    /// The number of levels, by the options in force.
     fn levels(&self) -> usize {
         let of = |given: &[RawOption]| value_of(given, "num_levels")?.trim().parse().ok();
         self.options_in_force().as_deref().and_then(of).or_else(|| of(&self.given)).unwrap_or(LEVELS_USUAL)
@@ -158,7 +158,7 @@ impl StateSampler for RocksState<'_> {
     }
 }
 
-/// Bytes that reached the device over bytes the user wrote, since the database was opened.
+/// Bytes written to the device per byte written by the user, since the database was opened.
 fn write_amplification(counters: &BTreeMap<&'static str, f64>) -> Option<f64> {
     let of = |name| counters.get(name).copied();
     let device = of("wal_written_bytes")? + of("flush_written_bytes")? + of("compaction_written_bytes")?;

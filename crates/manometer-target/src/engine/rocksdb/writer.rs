@@ -1,7 +1,7 @@
-//! Writes through one batch that is used again and again, as db_bench writes.
+//! Writes through one reused batch, as db_bench does.
 //!
-//! The binding's `put` has RocksDB make and drop a batch for every call, and its `write` takes the batch away; both
-//! ask the allocator for the size of a value each time. Only the C interface itself takes a batch that stays.
+//! The binding's `put` allocates and frees a batch for every call, and its `write` consumes the batch; both allocate
+//! memory of the value's size each time. Only the C interface accepts a batch that is kept.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -11,20 +11,20 @@ use rocksdb::{AsRawPtr as _, DB};
 
 use super::options::Writes;
 
-/// Writes to a database, one entry after the other.
+/// Writes to a database, one entry at a time.
 pub(super) struct Writer<'a> {
     db: &'a DB,
     batch: *mut ffi::rocksdb_writebatch_t,
     options: *mut ffi::rocksdb_writeoptions_t,
 }
 
-// SAFETY: RocksDB's batches and options belong to no thread; one thread at a time uses these.
+// SAFETY: RocksDB's batches and options are not tied to a thread; one thread at a time uses these.
 unsafe impl Send for Writer<'_> {}
 
 impl<'a> Writer<'a> {
-    /// A writer to `db`, as durable as `writes` says.
+    /// A writer to `db` with the durability of `writes`.
     pub(super) fn new(db: &'a DB, writes: Writes) -> Self {
-        // SAFETY: these make new objects, which `drop` gives back; RocksDB ends the process where memory lacks.
+        // SAFETY: these create objects, which `drop` destroys; RocksDB aborts the process without memory.
         unsafe {
             let options = ffi::rocksdb_writeoptions_create();
             ffi::rocksdb_writeoptions_set_sync(options, u8::from(writes.sync));
@@ -54,11 +54,11 @@ impl<'a> Writer<'a> {
         self.write()
     }
 
-    /// Writes the batch, and empties it whether that went well or not.
+    /// Writes the batch, and clears it in any case.
     fn write(&mut self) -> Result<(), String> {
         let mut error: *mut c_char = ptr::null_mut();
-        // SAFETY: the database is open as long as it is borrowed; batch and options live as long as `self`; an error
-        // is a text that ends with a zero byte and is the caller's to give back.
+        // SAFETY: the database is open while it is borrowed; batch and options live as long as `self`; an error is a
+        // zero-terminated text that the caller frees.
         unsafe {
             ffi::rocksdb_write(self.db.as_raw_ptr(), self.options, self.batch, &raw mut error);
             ffi::rocksdb_writebatch_clear(self.batch);
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
 
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
-        // SAFETY: both were made by `new` and are given back once.
+        // SAFETY: both were created by `new` and are destroyed once.
         unsafe {
             ffi::rocksdb_writebatch_destroy(self.batch);
             ffi::rocksdb_writeoptions_destroy(self.options);

@@ -1,4 +1,4 @@
-//! What engines that are servers share: a managed process, a connection, a session over it.
+//! The common parts of engines that are servers: a managed process, a connection, and a session.
 
 mod process;
 mod session;
@@ -17,19 +17,19 @@ pub(super) use wire::{Wire, decimal};
 
 use super::{EngineError, EngineOptions, Session};
 
-/// Connecting takes at most this long.
+/// The timeout of connecting.
 pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// A server that says nothing for this long is taken for gone.
+/// The timeout of an answer.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
-/// What is done within [`CONNECT_LIMIT`]; all else has [`ANSWER_LIMIT`].
+/// The operation with the timeout [`CONNECT_LIMIT`]; all others have [`ANSWER_LIMIT`].
 pub(super) const CONNECTING: &str = "connecting";
 
-/// The key under which the marker lies in a server that is not ours.
+/// The key of the marker in an external server.
 const MARKER_KEY: &[u8] = b"manometer:marker";
 
-/// The marker's text, if there is one.
+/// The marker's text, if it exists.
 pub(super) fn marker(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
     Ok(session.get(MARKER_KEY)?.map(|text| String::from_utf8_lossy(text).into_owned()))
 }
@@ -39,13 +39,13 @@ pub(super) fn set_marker(session: &mut dyn Session, text: &str) -> Result<(), En
     session.put(MARKER_KEY, text.as_bytes())
 }
 
-/// Refuses to empty a server of somebody's who has not said that it may be.
+/// Refuses to empty an external server without the user's consent.
 pub(super) fn may_clear(engine: &'static str, flush: bool) -> Result<(), EngineError> {
     let what = "empty an external server without `flush = true`";
     if flush { Ok(()) } else { Err(EngineError::Unsupported { engine, what }) }
 }
 
-/// Where a server listens, and what to call it in an error.
+/// The address of a server, and its name in an error.
 #[derive(Debug, Clone)]
 pub(super) struct Remote {
     pub(super) engine: &'static str,
@@ -91,7 +91,7 @@ pub(super) fn addresses(engine: &'static str, value: &Value) -> Result<Vec<Strin
     Ok(addresses)
 }
 
-/// Whether the address leads anywhere, as far as names go.
+/// Resolves an address; fails if the name does not resolve.
 pub(super) fn resolve(address: &str) -> std::io::Result<Vec<std::net::SocketAddr>> {
     Ok(address.to_socket_addrs()?.collect())
 }
@@ -108,7 +108,7 @@ pub(super) fn bad_option(engine: &'static str, name: &str, value: &Value, reason
     }
 }
 
-/// A flag's value; the command line gives it as text.
+/// A flag's value; the command line passes it as text.
 pub(super) fn flag(engine: &'static str, name: &str, value: &Value) -> Result<bool, EngineError> {
     match value {
         Value::Bool(flag) => Ok(*flag),
@@ -118,7 +118,7 @@ pub(super) fn flag(engine: &'static str, name: &str, value: &Value) -> Result<bo
     }
 }
 
-/// The table of options of an engine that has no options file.
+/// The options as a table, for an engine without an options file.
 pub(super) fn table(
     engine: &'static str,
     options: &EngineOptions,

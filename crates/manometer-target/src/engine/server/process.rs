@@ -1,4 +1,4 @@
-//! A managed server: on a port of the loopback address that is free, and gone when we are.
+//! A managed server: listens on a free port of the loopback address, and ends with this process.
 
 use std::fs::File;
 use std::io;
@@ -14,13 +14,13 @@ use manometer_measure::{Clock as _, MonotonicClock};
 
 use crate::engine::EngineError;
 
-/// A server that was started says something within this time, unless it is reading its data.
+/// How long a started server may stay silent, in nanoseconds, unless it is reading its data.
 const START_LIMIT_NS: u64 = 30_000_000_000;
 
-/// Ports that are tried: another program may take one between our look and the server's.
+/// Ports to try: another program may take one before the server does.
 const PORTS_MAX: u32 = 5;
 
-/// Between two looks at whether a server answers, or has ended.
+/// The interval between two polls whether a server answers or has ended, in nanoseconds.
 const LOOK_NS: u64 = 5_000_000;
 
 /// Lines of a server's log that an error quotes.
@@ -28,13 +28,13 @@ const LOG_LINES: usize = 5;
 
 const STARTING: &str = "starting its server";
 
-/// How far the start of a server is.
+/// The readiness of a server.
 pub(in crate::engine) enum Readiness {
-    /// Nothing yet.
+    /// It does not answer yet.
     Silence,
-    /// It reads its data: it will be there, however long that takes.
+    /// It is reading its data, which may take any time.
     Loading,
-    /// It is ready; this is its process.
+    /// It is ready; holds its process id.
     Ready(u32),
 }
 
@@ -44,13 +44,13 @@ pub(in crate::engine) struct Launch<'a> {
     pub(in crate::engine) program: &'static str,
     /// Debian's package of the program.
     pub(in crate::engine) package: &'static str,
-    /// Where its output goes.
+    /// The file of its output.
     pub(in crate::engine) log: PathBuf,
-    /// Finds a port for it.
+    /// Finds a free port.
     pub(in crate::engine) port: fn() -> io::Result<u16>,
-    /// Its arguments, for a port.
+    /// Its arguments for a port.
     pub(in crate::engine) arguments: &'a dyn Fn(u16) -> Vec<String>,
-    /// Asks the server at an address.
+    /// Probes the server at an address.
     pub(in crate::engine) probe: &'a dyn Fn(&str) -> Readiness,
 }
 
@@ -61,7 +61,7 @@ pub(in crate::engine) struct Process {
     child: Mutex<Child>,
     log: PathBuf,
     address: String,
-    _keeper: Keeper,
+    _keeper: ParentThread,
 }
 
 impl Launch<'_> {
@@ -84,7 +84,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Waits for the server; its status when it ended instead.
+    /// Waits until the server is ready. Returns its status if it ended instead.
     fn wait(&self, process: &Process) -> Result<Option<ExitStatus>, EngineError> {
         let mut deadline_ns = MonotonicClock.now_ns() + START_LIMIT_NS;
         loop {
@@ -92,7 +92,7 @@ impl Launch<'_> {
                 return Ok(Some(status));
             }
             match (self.probe)(&process.address) {
-                // Anybody else who answers there took the port: our own will say so and end.
+                // Another process answers on the port: the started server will report that and end.
                 Readiness::Ready(id) if id == process.id() => return Ok(None),
                 Readiness::Loading => deadline_ns = MonotonicClock.now_ns() + START_LIMIT_NS,
                 Readiness::Ready(_) | Readiness::Silence => {}
@@ -111,10 +111,10 @@ impl Launch<'_> {
         let errors = log.try_clone().map_err(not_writable)?;
         let mut command = Command::new(self.program);
         command.args((self.arguments)(port)).stdin(Stdio::null()).stdout(log).stderr(errors);
-        // Ctrl-C is meant for us: the server is to answer until the run has ended.
+        // Ctrl-C is meant for Manometer: the server must answer until the run has ended.
         command.process_group(0);
-        die_with_us(&mut command);
-        let (child, keeper) = kept(command).map_err(|error| match error.kind() {
+        kill_with_parent(&mut command);
+        let (child, keeper) = spawn_from_parent_thread(command).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 EngineError::NotInstalled { engine: self.engine, program: self.program, package: self.package }
             }
@@ -138,19 +138,19 @@ impl Process {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
-    /// An error when the server has ended by itself.
+    /// Fails if the server has ended by itself.
     pub(in crate::engine) fn check(&self) -> Result<(), EngineError> {
         let Some(status) = self.ended() else { return Ok(()) };
         let text = format!("its server at {}: {}; its log ends:\n{}", self.address, describe(status), tail(&self.log));
         Err(EngineError::Failed { engine: self.engine, doing: "answering", text })
     }
 
-    /// Whether the last lines of its log hold `text`.
+    /// Whether the last lines of its log contain `text`.
     pub(in crate::engine) fn log_says(&self, text: &str) -> bool {
         tail(&self.log).contains(text)
     }
 
-    /// Waits until the server has ended after a request to end; false when it did not within `limit_ns`.
+    /// Waits until the server has ended after a shutdown request; false if it has not within `limit_ns`.
     pub(in crate::engine) fn wait_for_end(&self, limit_ns: u64) -> bool {
         let deadline_ns = MonotonicClock.now_ns() + limit_ns;
         while self.ended().is_none() {
@@ -170,16 +170,16 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Both do nothing to a server that has ended already.
+        // Neither affects a server that has ended already.
         let _ = child.kill();
         let _ = child.wait();
     }
 }
 
-/// Has the kernel kill the child when we die, even of a signal that nobody can catch.
-fn die_with_us(command: &mut Command) {
+/// Asks the kernel to kill the child when this process dies, even by SIGKILL.
+fn kill_with_parent(command: &mut Command) {
     let parent = std::process::id();
-    let vow = move || {
+    let set_death_signal = move || {
         // SAFETY: prctl with these arguments touches no memory.
         if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
             return Err(io::Error::last_os_error());
@@ -188,27 +188,27 @@ fn die_with_us(command: &mut Command) {
         let still_there = unsafe { libc::getppid() } == parent as libc::pid_t;
         if still_there { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     };
-    // SAFETY: between fork and exec `vow` makes system calls only and allocates nothing.
-    unsafe { command.pre_exec(vow) };
+    // SAFETY: between fork and exec the closure makes system calls only and allocates nothing.
+    unsafe { command.pre_exec(set_death_signal) };
 }
 
-/// A thread that stays until it is released.
+/// A thread that lives until it is released.
 #[derive(Debug)]
-struct Keeper {
+struct ParentThread {
     release: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Drop for Keeper {
+impl Drop for ParentThread {
     fn drop(&mut self) {
         drop(self.release.take());
         self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Starts the child from a thread that stays: the kernel counts the end of the thread that started a child
-/// as its parent's death.
-fn kept(mut command: Command) -> io::Result<(Child, Keeper)> {
+/// Starts the child from a thread that stays alive: for the kernel, the end of the thread that started a child is its
+/// parent's death.
+fn spawn_from_parent_thread(mut command: Command) -> io::Result<(Child, ParentThread)> {
     let (born, birth) = channel();
     let (release, released) = channel();
     let thread = std::thread::Builder::new().name("server-keeper".to_owned()).spawn(move || {
@@ -216,7 +216,7 @@ fn kept(mut command: Command) -> io::Result<(Child, Keeper)> {
         // The other end is never used, only dropped.
         let _ = released.recv();
     })?;
-    let keeper = Keeper { release: Some(release), thread: Some(thread) };
+    let keeper = ParentThread { release: Some(release), thread: Some(thread) };
     let child = birth.recv().map_err(|_| io::Error::other("the thread that starts it ended"))??;
     Ok((child, keeper))
 }
@@ -225,9 +225,9 @@ pub(in crate::engine) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// A free port such that the one on which a server of a cluster speaks to the others is free as well.
+/// A free port whose cluster bus port is free as well.
 pub(in crate::engine) fn free_port_with_bus() -> io::Result<u16> {
-    /// So far behind its port Redis listens for the others.
+    /// The offset of the port on which Redis listens for other nodes.
     const BUS: u16 = 10_000;
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
@@ -259,7 +259,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// The version of `program`: the first word of its answer that holds a dotted number.
+/// The version of `program`: the first word of its `--version` output with a dotted number.
 pub(in crate::engine) fn installed_version(program: &str) -> String {
     let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
         return "not installed".to_owned();
@@ -337,7 +337,7 @@ mod tests {
             vec!["-c".to_owned(), script.to_owned()]
         };
         let id = Mutex::new(None);
-        // The first two end before the second probe; the third says who it is.
+        // The first two end before the second probe; the third reports its process id.
         let probe = |_: &str| match (ports.lock().unwrap().len(), *id.lock().unwrap()) {
             (3, Some(id)) => Readiness::Ready(id),
             _ => Readiness::Silence,

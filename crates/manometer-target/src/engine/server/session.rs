@@ -1,4 +1,4 @@
-//! A session over one connection: one request after the other, or many in one write.
+//! A session over one connection: requests one by one, or many in one write.
 
 use std::io;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use super::{Remote, Wire};
 use crate::engine::{EngineError, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, Session, SortedRecords};
 
-/// Requests that leave before the first answer is read. A server may stop reading while it cannot write,
-/// so what leaves must find room in the buffers between us: else both sides would wait for ever.
+/// Bytes of requests that are sent before the first answer is read. A server may stop reading while it cannot write, so
+/// requests in flight must fit into the socket buffers: otherwise both sides would wait for ever.
 pub(in crate::engine) const IN_FLIGHT_BYTES: usize = 32 << 10;
 
-/// Records that are put before the loader looks up.
+/// Records loaded between two polls for a stop.
 pub(in crate::engine) const RECORDS_PER_LOOK: usize = 1000;
 
 const READING: &str = "reading";
@@ -19,12 +19,12 @@ const DELETING: &str = "deleting";
 pub(in crate::engine) const PIPELINING: &str = "pipelining";
 pub(in crate::engine) const LOADING: &str = "loading";
 
-/// Why a request was not answered as it should be.
+/// Why a request failed.
 pub(in crate::engine) enum Refusal {
     /// The connection broke.
     Broken(io::Error),
-    /// The server, or the protocol, says no.
-    Said(String),
+    /// The server refused it, or the answer violates the protocol.
+    Refused(String),
 }
 
 impl From<io::Error> for Refusal {
@@ -34,48 +34,47 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
-    /// The error for people.
+    /// The error for the user.
     pub(in crate::engine) fn into_error(self, remote: &Remote, doing: &'static str) -> EngineError {
         match self {
             Self::Broken(error) => remote.broken(doing, &error),
-            Self::Said(text) => remote.failed(doing, text),
+            Self::Refused(text) => remote.failed(doing, text),
         }
     }
 }
 
-/// How a kind of server is spoken to.
+/// The protocol of a kind of server.
 pub(in crate::engine) trait Protocol {
-    /// Writes a look-up.
+    /// Writes a get.
     fn write_get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal>;
 
-    /// Writes a write.
+    /// Writes a put.
     fn write_put(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
 
-    /// Writes a deletion.
+    /// Writes a delete.
     fn write_delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal>;
 
-    /// Reads the answer to a look-up.
+    /// Reads the answer to a get.
     fn read_value(wire: &mut Wire) -> Result<Option<Range<usize>>, Refusal>;
 
-    /// Reads the answer to a write.
+    /// Reads the answer to a put.
     fn read_put(wire: &mut Wire) -> Result<(), Refusal>;
 
-    /// Reads the answer to a deletion.
+    /// Reads the answer to a delete.
     fn read_delete(wire: &mut Wire) -> Result<(), Refusal>;
 
-    /// Writes a look-up of many keys in one request; false where the protocol has none.
+    /// Writes a get of many keys in one request; false if the protocol has none.
     fn write_get_many(_out: &mut Vec<u8>, _keys: &[&[u8]]) -> bool {
         false
     }
 
-    /// Reads what comes before the values of many keys.
+    /// Reads what precedes the values of many keys.
     fn read_many(_wire: &mut Wire, _keys: usize) -> Result<(), Refusal> {
         Ok(())
     }
 }
 
-/// One thread's connection, made anew after an error: what was still under way is not to be taken for the
-/// answer to the next request.
+/// One thread's connection, reopened after an error: a pending answer must not be taken for that of the next request.
 pub(in crate::engine) struct ServerSession<'a, P> {
     remote: &'a Remote,
     wire: Option<Wire>,
@@ -83,17 +82,17 @@ pub(in crate::engine) struct ServerSession<'a, P> {
 }
 
 impl<'a, P: Protocol> ServerSession<'a, P> {
-    /// A session that is connected already, where that can be; else the first request says why not.
+    /// Connects at once if possible; otherwise the first request reports the error.
     pub(in crate::engine) fn new(remote: &'a Remote) -> Self {
         Self { remote, wire: remote.connect().ok(), protocol: std::marker::PhantomData }
     }
 
-    /// Ends the connection: answers that are still under way are lost.
+    /// Closes the connection and drops pending answers.
     pub(in crate::engine) fn hang_up(&mut self) {
         self.wire = None;
     }
 
-    /// Has `talk` speak over the connection, which ends if that fails.
+    /// Calls `talk` with the connection, which is closed if that fails.
     #[inline]
     pub(in crate::engine) fn exchange<T>(
         &mut self,
@@ -104,9 +103,9 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
             Some(wire) => wire,
             None => self.remote.connect()?,
         };
-        let said = talk(&mut wire).map_err(|refusal| refusal.into_error(self.remote, doing))?;
+        let result = talk(&mut wire).map_err(|refusal| refusal.into_error(self.remote, doing))?;
         self.wire = Some(wire);
-        Ok(said)
+        Ok(result)
     }
 }
 
@@ -185,7 +184,7 @@ fn pipeline<'r, P: Protocol>(
     unanswered.try_for_each(|request| read::<P>(wire, request, answer))
 }
 
-/// How long a request is, but for what the protocol adds.
+/// The length of a request in bytes, without the protocol's overhead.
 pub(in crate::engine) fn bytes(request: &PipelinedRequest) -> usize {
     match request {
         PipelinedRequest::Get { key } => key.len(),
@@ -233,7 +232,7 @@ pub(in crate::engine) fn load_sorted<P: Protocol>(
     }
 }
 
-/// Puts records until it is time to look up; fewer when none is left.
+/// Puts records up to the next poll for a stop. Returns how many, fewer when none is left.
 fn put_some<P: Protocol>(wire: &mut Wire, records: &mut dyn SortedRecords) -> Result<usize, Refusal> {
     let (mut put, mut unanswered) = (0, 0);
     while put < RECORDS_PER_LOOK {

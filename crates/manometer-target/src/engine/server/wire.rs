@@ -1,5 +1,4 @@
-//! A connection with buffers on both sides: many requests leave in one write, and answers are read where
-//! they lie.
+//! A buffered connection: many requests are sent in one write, and answers are read in place.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,10 +6,10 @@ use std::ops::Range;
 
 use super::{ANSWER_LIMIT, CONNECT_LIMIT, resolve};
 
-/// The buffer for answers at the start; it grows with the longest answer.
+/// Initial size of the read buffer in bytes; it grows with the longest answer.
 const READ_BYTES: usize = 64 << 10;
 
-/// No answer is longer: Redis's own limit for one value.
+/// The longest answer in bytes: Redis's limit for one value.
 const ANSWER_BYTES_MAX: usize = 512 << 20;
 
 /// A connection to a server.
@@ -23,7 +22,7 @@ pub(in crate::engine) struct Wire {
 }
 
 impl Wire {
-    /// Connects to `address`, within a limit, to the first of its places that answers.
+    /// Connects to `address` within the timeout, trying each resolved address.
     pub(in crate::engine) fn connect(address: &str) -> io::Result<Self> {
         let mut last = io::Error::new(ErrorKind::NotFound, "the name leads nowhere");
         for place in resolve(address)? {
@@ -42,13 +41,13 @@ impl Wire {
         Ok(Self { stream, out: Vec::with_capacity(READ_BYTES), read: vec![0; READ_BYTES], start: 0, end: 0 })
     }
 
-    /// Requests that have not left yet.
+    /// The buffer of unsent requests.
     #[inline]
     pub(in crate::engine) fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Sends the requests.
+    /// Sends the buffered requests.
     #[inline]
     pub(in crate::engine) fn send(&mut self) -> io::Result<()> {
         self.stream.write_all(&self.out)?;
@@ -56,7 +55,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The next line, without its end.
+    /// The next line, without its terminator.
     #[inline]
     pub(in crate::engine) fn line(&mut self) -> io::Result<Range<usize>> {
         let mut seen = 0;
@@ -73,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// The next `bytes` bytes, which a line's end follows.
+    /// The next `bytes` bytes, which a line terminator follows.
     #[inline]
     pub(in crate::engine) fn block(&mut self, bytes: usize) -> io::Result<Range<usize>> {
         const LINE_END: &[u8] = b"\r\n";
@@ -87,23 +86,23 @@ impl Wire {
         let begin = self.start;
         self.start += whole;
         if &self.read[begin + bytes..begin + whole] != LINE_END {
-            return Err(io::Error::new(ErrorKind::InvalidData, "an answer does not end where it said"));
+            return Err(io::Error::new(ErrorKind::InvalidData, "an answer has another length than announced"));
         }
         Ok(begin..begin + bytes)
     }
 
-    /// What lies in `range` of the last answer.
+    /// The bytes of the last answer in `range`.
     #[inline]
     pub(in crate::engine) fn at(&self, range: Range<usize>) -> &[u8] {
         &self.read[range]
     }
 
-    /// What lies in `range`, for people.
+    /// The bytes in `range` as text.
     pub(in crate::engine) fn text(&self, range: Range<usize>) -> String {
         String::from_utf8_lossy(&self.read[range]).into_owned()
     }
 
-    /// Reads more behind what is there; what was handed out before is gone then.
+    /// Reads more into the buffer. Invalidates ranges returned before.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
             self.read.copy_within(self.start..self.end, 0);
@@ -130,10 +129,10 @@ impl Wire {
     }
 }
 
-/// Writes `number` in decimal digits.
+/// Writes `number` in decimal.
 #[inline]
 pub(in crate::engine) fn decimal(out: &mut Vec<u8>, mut number: usize) {
-    /// The longest 64-bit number.
+    /// Digits of the largest 64-bit number.
     const DIGITS: usize = 20;
     let mut digits = [0; DIGITS];
     let mut at = DIGITS;
@@ -153,7 +152,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// A wire at whose other end `pieces` are said, one write each.
+    /// A connection whose other end writes `pieces` one by one.
     fn wire_from(pieces: Vec<Vec<u8>>) -> Wire {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_another_length_than_said_is_an_error() {
+    fn a_block_of_another_length_than_announced_is_an_error() {
         assert_eq!(wire_from(vec![b"abcdef\r\n".to_vec()]).block(3).unwrap_err().kind(), ErrorKind::InvalidData);
         assert_eq!(wire_from(Vec::new()).block(usize::MAX).unwrap_err().kind(), ErrorKind::InvalidData);
     }

@@ -1,7 +1,7 @@
-//! SQLite, through the `rusqlite` crate and the library bundled with it.
+//! SQLite, through the `rusqlite` crate with its bundled library.
 //!
-//! One table `WITHOUT ROWID`, so that a record lies in the B-tree of its key. Every session has a
-//! connection of its own and keeps its statements prepared; every request is a transaction of its own.
+//! One table `WITHOUT ROWID`, so that a record is stored in the B-tree of its key. Every session has its own connection
+//! with prepared statements; every request is its own transaction.
 
 mod options;
 
@@ -34,10 +34,10 @@ const FORWARD_FROM: &str = "SELECT key, value FROM records WHERE key >= ?1 ORDER
 const BACKWARD: &str = "SELECT key, value FROM records ORDER BY key DESC";
 const BACKWARD_FROM: &str = "SELECT key, value FROM records WHERE key <= ?1 ORDER BY key DESC";
 
-/// How many records one transaction loads, and between two looks at whether to go on.
+/// Records that one transaction loads, between two polls for a stop.
 const RECORDS_PER_BATCH: u32 = 10_000;
 
-/// The longest blob that SQLite takes (`SQLITE_MAX_LENGTH`).
+/// The longest blob (`SQLITE_MAX_LENGTH`), in bytes.
 const KEY_BYTES_MAX: u64 = 1_000_000_000;
 
 /// The columns of its state.
@@ -64,7 +64,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
 };
 
 struct Sqlite {
-    /// Keeps the database open between sessions; SQLite would tidy up when the last connection goes.
+    /// Keeps the database open between sessions: SQLite cleans up when the last connection closes.
     keeper: Mutex<Connection>,
     config: Config,
     directory: PathBuf,
@@ -102,7 +102,7 @@ impl Sqlite {
     }
 }
 
-/// Loads the next records; false when none was left.
+/// Loads the next records. Returns false when none was left.
 fn load_batch(mut put: CachedStatement, records: &mut dyn SortedRecords) -> Result<bool, SqliteError> {
     for _ in 0..RECORDS_PER_BATCH {
         let Some((key, value)) = records.next() else { return Ok(false) };
@@ -120,7 +120,7 @@ impl Engine for Sqlite {
         self.load(records).map_err(|error| self.failure("loading", &error))
     }
 
-    /// Brings the write-ahead log home into the database.
+    /// Checkpoints the write-ahead log into the database.
     fn settle(&self) -> Result<(), EngineError> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let done = keeper.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()));
@@ -142,7 +142,7 @@ impl Engine for Sqlite {
 
 struct SqliteSession<'a> {
     engine: &'a Sqlite,
-    /// Missing as long as it could not be made; each request tries again, and says why.
+    /// `None` while it could not be opened; each request tries again and reports the error.
     connection: Option<Connection>,
     value: Vec<u8>,
 }
@@ -155,7 +155,7 @@ fn connected<'c>(engine: &Sqlite, connection: &'c mut Option<Connection>) -> Res
 }
 
 impl SqliteSession<'_> {
-    /// Copies the value out: the statement that found it ends before the next request.
+    /// Copies the value: the statement that found it ends before the next request.
     fn find(&mut self, key: &[u8]) -> Result<bool, SqliteError> {
         let mut get = connected(self.engine, &mut self.connection)?.prepare_cached(GET)?;
         let mut rows = get.query([key])?;
@@ -243,7 +243,7 @@ impl StateSampler for SqliteState<'_> {
 fn failure(directory: &Path, doing: &'static str, error: &SqliteError) -> EngineError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => EngineError::NoSpace { path: directory.to_owned(), doing },
-        // Where its file of shared memory cannot grow, SQLite speaks of input and output alone.
+        // Where its shared-memory file cannot grow, SQLite reports an I/O error only.
         Some(ErrorCode::SystemIoFailure) if space::is_full(directory) => {
             EngineError::NoSpace { path: directory.to_owned(), doing }
         }

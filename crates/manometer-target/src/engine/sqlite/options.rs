@@ -1,4 +1,4 @@
-//! SQLite's options, and what a put survives with them.
+//! SQLite's options, and the durability of a put with them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,16 +31,16 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     EngineOption { name: "wal_autocheckpoint", values: "pages", default: "1000" },
 ];
 
-/// SQLite's own default is not to wait at all: two writers at once would end the run.
+/// SQLite's default is not to wait: two concurrent writers would end the run.
 const BUSY_TIMEOUT_MS: u64 = 60_000;
 
-/// In WAL mode with SQLite's defaults.
+/// The durability in WAL mode with SQLite's defaults.
 pub(super) const WAL_FULL: &str = "a transaction of its own, write-ahead log synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Journal {
     Wal,
-    /// A rollback journal in a file, whatever becomes of it after a commit.
+    /// A rollback journal in a file, whatever happens to the file after a commit.
     Rollback(&'static str),
     Memory,
     Off,
@@ -70,7 +70,7 @@ const SYNCHRONOUS: [(&str, Synchronous); 4] = [
     ("extra", Synchronous::Extra),
 ];
 
-/// The options as given; what is missing is SQLite's own choice.
+/// The options as given; unset ones have SQLite's defaults.
 #[derive(Debug)]
 pub(super) struct Config {
     busy_timeout: Duration,
@@ -133,14 +133,14 @@ impl Config {
         }
     }
 
-    /// A new connection; `journal_mode` and `page_size` belong to the file and are set where it is made.
+    /// Opens a connection; `journal_mode` and `page_size` belong to the file and are set when it is created.
     pub(super) fn connect(&self, file: &Path) -> Result<Connection, SqliteError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(file, flags)?;
         connection.busy_timeout(self.busy_timeout)?;
         connection.pragma_update(None, "synchronous", word(&SYNCHRONOUS, self.synchronous))?;
         let wished = [
-            // SQLite counts pages there; below zero it counts KiB.
+            // A positive `cache_size` counts pages, a negative one KiB.
             ("cache_size", self.cache_size.map(|bytes| -signed(bytes >> 10))),
             ("mmap_size", self.mmap_size.map(signed)),
             ("wal_autocheckpoint", self.wal_autocheckpoint.map(signed)),
@@ -153,7 +153,7 @@ impl Config {
         Ok(connection)
     }
 
-    /// Opens the database, and makes it if it is not there.
+    /// Opens the database; creates it if it does not exist.
     pub(super) fn make(&self, file: &Path) -> Result<Connection, SqliteError> {
         let connection = self.connect(file)?;
         if let Some(bytes) = self.page_size {
@@ -163,7 +163,7 @@ impl Config {
         Ok(connection)
     }
 
-    /// The options in force, for the facts of the run.
+    /// The options in force, for the recording.
     pub(super) fn in_force(&self, connection: &Connection) -> Value {
         let page_bytes: Option<i64> = pragma(connection, "page_size");
         let cache: Option<i64> = pragma(connection, "cache_size");
@@ -187,12 +187,12 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Sets a pragma, whether or not it answers with its new value.
+/// Sets a pragma, whether or not it returns its new value.
 fn set(connection: &Connection, name: &str, value: impl rusqlite::ToSql) -> Result<(), SqliteError> {
     connection.pragma(None, name, value, |_| Ok(()))
 }
 
-/// A pragma's value, if it has one at the moment.
+/// The value of a pragma, if it has one.
 pub(super) fn pragma<T: FromSql>(connection: &Connection, name: &str) -> Option<T> {
     connection.pragma_query_value(None, name, |row| row.get(0)).ok()
 }

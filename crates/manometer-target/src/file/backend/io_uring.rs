@@ -1,10 +1,9 @@
-//! io_uring: one system call sends everything queued and waits.
+//! io_uring: one system call submits everything queued and waits.
 //!
-//! What makes it cheap: files and buffers are registered, so that no request looks them up or
-//! pins pages; completions are worked off in our own wait and interrupt nothing; and the deadline of
-//! an idle wait is one timeout request that stays armed from wait to wait, so that no request pays for
-//! setting and cancelling a timer. Registration and deferred work are given up where the kernel does not
-//! know or allow them.
+//! Three things make it cheap. Files and buffers are registered, so that no request looks them up or pins pages.
+//! Completions are processed in the caller's own wait and interrupt nothing. The deadline of an idle wait is one
+//! timeout request that stays armed from wait to wait, so that no request pays for setting and cancelling a timer.
+//! Registration and deferred work are left out where the kernel does not support or allow them.
 
 use std::fs::File;
 use std::io;
@@ -15,18 +14,18 @@ use io_uring::{IoUring, opcode, squeue};
 
 use super::{BackendOptions, Buffers, Completion, Departures, IoBackend, IoOperation, Submission, write_flags};
 
-/// The completion that says that the armed timeout has passed; no slot has this number.
+/// The user data of the armed timeout's completion; no slot has this number.
 const TIMEOUT: u64 = u64::MAX;
 
-/// Room in the queues for the timeout beside the requests.
+/// Queue entries for the timeout, in addition to the requests.
 const EXTRA_ENTRIES: u32 = 1;
 
-/// Whether the kernel gives us a ring that can do what we need.
+/// Whether the kernel provides a ring with the required features.
 pub(super) fn probe() -> io::Result<()> {
     ring(1).map(drop)
 }
 
-/// The cheapest ring that this kernel makes.
+/// The cheapest ring that this kernel supports.
 fn ring(entries: u32) -> io::Result<(IoUring, bool)> {
     let deferred = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
     let (ring, deferred) = match deferred {
@@ -41,7 +40,7 @@ fn ring(entries: u32) -> io::Result<(IoUring, bool)> {
 }
 
 pub(super) struct Uring {
-    /// Before the buffers: the ring goes first, and with it the kernel's hold on them.
+    /// Declared before the buffers: the ring is dropped first, and with it the kernel's references to them.
     ring: IoUring,
     files: Vec<File>,
     buffers: Buffers,
@@ -49,9 +48,9 @@ pub(super) struct Uring {
     registered_files: bool,
     registered_buffers: bool,
     features: Vec<&'static str>,
-    /// The deadline for which a timeout request is in flight.
+    /// The deadline of the timeout request in flight.
     armed_ns: Option<u64>,
-    /// What the armed timeout's time is read from when it is sent.
+    /// The time that the kernel reads when the timeout is submitted.
     armed_time: Box<Timespec>,
     departures: Departures,
 }
@@ -83,8 +82,8 @@ impl Uring {
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: buffers and time that the entry names stay in place until its completion has come:
-        // slots are lent, and the armed time is boxed and rearmed only after the last one has passed.
+        // SAFETY: the buffers and the time that the entry refers to stay in place until its completion: slots are lent,
+        // and the boxed time is rearmed only after the last timeout has completed.
         let pushed = unsafe { self.ring.submission().push(entry) };
         assert!(pushed.is_ok(), "the queue has room for every slot and the timeout");
     }
@@ -121,7 +120,7 @@ impl Uring {
         }
     }
 
-    /// Arms the timeout for `deadline_ns` when none is armed. Returns whether the armed one comes in time.
+    /// Arms the timeout for `deadline_ns` unless one is armed. Returns whether the armed one is early enough.
     fn arm(&mut self, deadline_ns: u64) -> bool {
         if let Some(armed_ns) = self.armed_ns {
             return armed_ns <= deadline_ns;
@@ -142,7 +141,7 @@ impl Uring {
         };
         match entered.map_err(|error| (error.raw_os_error(), error)) {
             Ok(_) => Ok(()),
-            // The deadline has come, a signal arrived, or completions have to be taken first.
+            // The deadline has passed, a signal arrived, or completions must be reaped first.
             Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => Ok(()),
             Err((_, error)) => Err(error),
         }
@@ -158,7 +157,8 @@ impl IoBackend for Uring {
         let entry = self.transfer(request).user_data(u64::from(request.slot));
         self.push(&entry);
         if self.departures.is_full() {
-            // What the kernel does not take now leaves with the next wait, which also returns the reason.
+            // Requests that the kernel does not accept now are submitted by the next wait, which also returns the
+            // reason.
             let _ = self.ring.submit();
         }
     }

@@ -1,6 +1,6 @@
-//! Linux AIO by its system calls: `io_submit` for all that is queued, `io_getevents` to wait.
+//! Linux AIO through system calls: `io_submit` for everything queued, `io_getevents` to wait.
 //!
-//! Without direct I/O the kernel performs each request within `io_submit`: then the depth is nominal.
+//! Without direct I/O the kernel performs each request within `io_submit`: the queue depth is then nominal.
 
 use std::fs::File;
 use std::io;
@@ -29,7 +29,7 @@ struct Context(libc::c_ulong);
 impl Context {
     fn new(depth: u32) -> io::Result<Self> {
         let mut context: libc::c_ulong = 0;
-        // SAFETY: the kernel writes one word to where the pointer shows.
+        // SAFETY: the kernel writes one word to the pointer's target.
         checked(unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) })?;
         Ok(Self(context))
     }
@@ -37,12 +37,12 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is ours and used no more. The call waits for what is in flight.
+        // SAFETY: the context is not used afterwards. The call waits for requests in flight.
         let _ = unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
     }
 }
 
-/// Whether the kernel gives us a context.
+/// Whether the kernel provides an AIO context.
 pub(super) fn probe() -> io::Result<()> {
     Context::new(1).map(drop)
 }
@@ -52,15 +52,15 @@ pub(super) struct Libaio {
     files: Vec<File>,
     buffers: Buffers,
     write_flags: i32,
-    /// One control block a slot; the kernel copies it when it is submitted.
+    /// One control block per slot; the kernel copies it on submission.
     blocks: Vec<libc::iocb>,
-    /// The slots that wait to be submitted, in order.
+    /// The slots to submit, in order.
     queued: Vec<u32>,
     pointers: Vec<*const libc::iocb>,
     events: Vec<Event>,
     in_flight: usize,
     departures: Departures,
-    /// Requests that the kernel would not take.
+    /// Requests that the kernel refused.
     refused: Vec<Completion>,
 }
 
@@ -84,13 +84,13 @@ impl Libaio {
         })
     }
 
-    /// Submits as many queued requests as the kernel takes; the rest stay queued.
+    /// Submits as many queued requests as the kernel accepts; the rest stay queued.
     fn submit(&mut self) {
         while !self.queued.is_empty() {
             self.pointers.clear();
             self.pointers.extend(self.queued.iter().map(|slot| &raw const self.blocks[*slot as usize]));
             let (count, first) = (self.pointers.len(), self.pointers.as_ptr());
-            // SAFETY: the pointers show to control blocks of ours whose buffers are lent to the kernel.
+            // SAFETY: the pointers refer to live control blocks whose buffers are lent to the kernel.
             let taken = checked(unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, count, first) });
             match taken {
                 Ok(taken) => {
@@ -99,7 +99,7 @@ impl Libaio {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.in_flight > 0 => return,
-                // Only the first request can be at fault: the kernel stops before it, and takes none.
+                // Only the first request can be at fault: the kernel stops before it, and accepts none.
                 Err(error) => {
                     let slot = self.queued.remove(0);
                     self.buffers.take_back(slot);
@@ -174,7 +174,7 @@ impl IoBackend for Libaio {
     }
 }
 
-/// What a system call returned, as a count or an error.
+/// The result of a system call, as a count or an error.
 fn checked(returned: libc::c_long) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }

@@ -1,4 +1,4 @@
-//! The three ways to keep requests in flight, behind the same few verbs.
+//! Three ways to keep requests in flight, behind one interface.
 
 mod io_uring;
 mod libaio;
@@ -12,17 +12,17 @@ use std::io;
 use super::buffers::Buffers;
 use super::{FileError, FileSet, IoEngine};
 
-/// The most requests in flight at once.
+/// The largest queue depth.
 pub const MAX_DEPTH: u32 = 1024;
 
-/// The most memory that the requests in flight may hold.
+/// The most memory of all requests in flight, in bytes.
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 impl IoEngine {
-    /// Whether this host allows it.
+    /// Checks that this host allows the engine.
     ///
     /// # Errors
-    /// What the kernel answers where it does not.
+    /// The kernel's answer if it does not.
     pub fn probe(self) -> io::Result<()> {
         match self {
             Self::Posix => Ok(()),
@@ -37,68 +37,68 @@ pub fn best_available() -> IoEngine {
     IoEngine::ALL.into_iter().find(|engine| engine.probe().is_ok()).unwrap_or(IoEngine::Posix)
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoOperation {
     /// Reads into its slot.
     Read,
     /// Writes from its slot.
     Write,
-    /// Makes the file's finished writes durable (`fdatasync`).
+    /// Persists the completed writes of the file (`fdatasync`).
     Sync,
 }
 
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Submission {
-    /// Its slot: where its bytes are, and how its completion is known.
+    /// Its slot, which holds its bytes and identifies its completion.
     pub slot: u32,
-    /// What it does.
+    /// The operation.
     pub operation: IoOperation,
-    /// The file, by its place in the [`FileSet`].
+    /// The file's index in the [`FileSet`].
     pub file: u32,
-    /// Where in the file it begins.
+    /// The offset in the file, in bytes.
     pub offset: u64,
-    /// Where in the slot it begins: not 0 for the rest of a request that was cut short.
+    /// The offset in the slot, in bytes; not 0 for the rest of a short request.
     pub skip: u32,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: u32,
 }
 
-/// A request that the kernel has finished.
+/// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// The request's slot, ours again.
+    /// The request's slot, which may be used again.
     pub slot: u32,
-    /// Bytes moved, or a negated error number.
+    /// Bytes transferred, or a negated error number.
     pub result: i32,
 }
 
 impl Completion {
-    /// Whether the request is to be tried again.
+    /// Whether the request should be retried.
     pub fn should_retry(&self) -> bool {
         matches!(-self.result, libc::EAGAIN | libc::EINTR)
     }
 }
 
-/// How a backend is set up.
+/// The options of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackendOptions {
     /// How requests reach the kernel.
     pub engine: IoEngine,
-    /// How many slots: requests in flight at once.
+    /// The number of slots: the queue depth.
     pub depth: u32,
-    /// The longest request.
+    /// The longest request in bytes.
     pub slot_bytes: u32,
     /// Whether the files are opened for writing.
     pub write: bool,
-    /// Whether requests go past the page cache.
+    /// Whether requests bypass the page cache (`O_DIRECT`).
     pub direct: bool,
     /// Whether each write waits until it is durable.
     pub dsync: bool,
 }
 
-/// A way to keep requests in flight. It does not read the clock: the caller passes the time.
+/// A backend that keeps requests in flight. It does not read the clock: the caller passes the time.
 pub trait IoBackend {
     /// The bytes of a slot that is not in flight.
     ///
@@ -106,24 +106,24 @@ pub trait IoBackend {
     /// The slot is in flight.
     fn slot_mut(&mut self, slot: u32) -> &mut [u8];
 
-    /// Puts a request in the queue; it leaves with the next [`Self::wait`] at the latest.
+    /// Queues a request; it is submitted by the next [`Self::wait`] at the latest.
     fn queue(&mut self, request: Submission);
 
-    /// Sends what is queued, waits until a request has finished or `deadline_ns` has come, and adds the
-    /// finished ones to `finished`. May return early and empty-handed. Times are `CLOCK_MONOTONIC`.
+    /// Submits the queued requests, waits for a completion or until `deadline_ns`, and appends the completions to
+    /// `finished`. May return early without any. Times are `CLOCK_MONOTONIC`.
     ///
     /// # Errors
-    /// The kernel refuses to take or to wait for requests.
+    /// The kernel refuses to accept or to wait for requests.
     fn wait(&mut self, now_ns: u64, deadline_ns: u64, finished: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// What the kernel agreed to beyond the bare requests, for the record.
+    /// Optional features in use, for the recording.
     fn features(&self) -> Vec<&'static str>;
 }
 
-/// Opens the files and sets up a backend on them.
+/// Opens the files and a backend for them.
 ///
 /// # Errors
-/// A file cannot be opened so, or the host does not allow the engine.
+/// A file cannot be opened this way, or the host does not allow the engine.
 pub fn open(files: &FileSet, options: &BackendOptions) -> Result<Box<dyn IoBackend>, FileError> {
     let opened = files.open(options.write, options.direct)?;
     let unavailable = |source| FileError::EngineUnavailable { engine: options.engine, source };
@@ -139,12 +139,12 @@ fn build(files: Vec<File>, buffers: Buffers, options: &BackendOptions) -> io::Re
     })
 }
 
-/// When queued requests leave before the next wait.
+/// Decides when queued requests are submitted before the next wait.
 ///
-/// Where many requests finish at once, as behind a virtual disk, sending all their successors at once would
-/// leave the device idle while they are made. So they leave in batches that double: the device begins
-/// early, and the number of system calls stays small. The first leaves alone: a device at its limit notices each
-/// moment in which fewer requests wait for it.
+/// Where many requests complete at once, as behind a virtual disk, submitting all their successors at once would leave
+/// the device idle while they are generated. So they are submitted in batches that double: the device starts early, and
+/// the number of system calls stays small. The first batch is one request: a device at its limit suffers from every
+/// moment with fewer requests queued.
 #[derive(Debug)]
 struct Departures {
     queued: u32,
@@ -154,7 +154,7 @@ struct Departures {
 impl Departures {
     const FIRST_BATCH: u32 = 1;
 
-    /// Counts a queued request, and says whether the batch is full and shall leave.
+    /// Counts a queued request. Returns whether the batch is full and should be submitted.
     fn is_full(&mut self) -> bool {
         self.queued += 1;
         let full = self.queued == self.batch;
@@ -164,7 +164,7 @@ impl Departures {
         full
     }
 
-    /// Begins anew: everything has left.
+    /// Starts again after everything was submitted.
     fn begin(&mut self) {
         *self = Self::default();
     }

@@ -1,6 +1,6 @@
-//! `pread`, `pwritev2` and `fdatasync`: the thread itself waits in each call, one request at a time.
+//! `pread`, `pwritev2` and `fdatasync`: the thread blocks in each call, one request at a time.
 //!
-//! A call cannot be broken off: while the device stalls, so does the thread, deadline or not.
+//! A call cannot be interrupted: while the device stalls, so does the thread, whatever the deadline.
 
 use std::fs::File;
 use std::io;
@@ -37,7 +37,7 @@ fn transfer(file: RawFd, memory: *mut u8, request: Submission, write_flags: i32)
     let length = request.length as usize;
     let offset = request.offset as libc::off_t;
     let moved = if request.operation == IoOperation::Read {
-        // SAFETY: `memory` is good for `length` bytes and lent to this call alone.
+        // SAFETY: `memory` is valid for `length` bytes and lent to this call alone.
         unsafe { libc::pread(file, memory.cast(), length, offset) }
     } else if write_flags == 0 {
         // SAFETY: as above.

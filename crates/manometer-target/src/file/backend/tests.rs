@@ -1,4 +1,4 @@
-//! The three backends do the same.
+//! Tests that the three backends behave the same.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn available() -> Vec<(IoEngine, u32)> {
     here
 }
 
-/// Performs `requests`, as many at once as the depth allows, and returns each one's result and bytes.
+/// Performs `requests` at the queue depth `depth`. Returns each one's result and bytes.
 fn perform(backend: &mut dyn IoBackend, depth: u32, requests: &[Submission]) -> Vec<(i32, Vec<u8>)> {
     let mut results = Vec::new();
     for batch in requests.chunks(depth as usize) {
@@ -126,7 +126,7 @@ fn a_wait_ends_at_its_deadline_with_nothing_in_flight() {
     for (engine, depth) in available() {
         let mut backend = open(&files, &options(engine, depth)).unwrap();
         let mut finished = Vec::new();
-        // The second deadline comes before the first one, which stays armed, and the third is past.
+        // The second deadline is before the first one, which stays armed; the third has passed.
         for wait_ns in [20_000_000, 1_000_000, 0] {
             let now_ns = MonotonicClock.now_ns();
             backend.wait(now_ns, now_ns + wait_ns, &mut finished).unwrap();

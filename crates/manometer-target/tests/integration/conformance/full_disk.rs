@@ -1,4 +1,4 @@
-//! A full disk has its own error, and nothing hangs.
+//! A full disk has its own error, and no request hangs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,17 +12,17 @@ use super::subject::{Counted, Subject, engines_of_this_host, record};
 const DISK_BYTES: u64 = 48 << 20;
 const VALUE_BYTES: usize = 64 << 10;
 
-/// So many values as the disk never holds.
+/// More values than the disk can hold.
 const VALUES: u32 = 2 * (DISK_BYTES / VALUE_BYTES as u64) as u32;
 
-/// A disk for each engine: when one gives back what it took is its own affair, and that of the file system's journal.
+/// A new disk for each engine, since engines and the file system's journal free space at their own time.
 fn fill(write: impl Fn(&dyn Engine) -> Result<(), EngineError>) {
     for info in engines_of_this_host().filter(|info| info.storage == Storage::Disk) {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let Some(_disk) = SmallDisk::at(folder.path(), DISK_BYTES) else { return };
         let folder = folder.path().join(info.name);
         let engine = Subject::within(info, &folder).open();
-        // One that keeps values in memory until it rests finds out then.
+        // An engine that buffers values in memory fails when it settles.
         let written = write(&*engine).and_then(|()| engine.settle());
         let error = written.expect_err("more was written than the disk holds");
         assert!(matches!(error, EngineError::NoSpace { .. }), "{}: {error}", info.name);
@@ -43,7 +43,7 @@ fn a_disk_that_fills_while_writing_is_named() {
     fill(|engine| {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
-            // Some engines hold those who write until there is room, unless their background work is checked.
+            // Some engines stall writers until there is room, unless their background work is checked.
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) && engine.check_background().is_ok() {
                     MonotonicClock.sleep(20_000_000);

@@ -1,4 +1,4 @@
-//! Loading sorted records, and what an engine reports of itself.
+//! Loading sorted records, and the facts and state that an engine reports.
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,7 @@
-//! What every engine must do, whatever it is made of.
+//! The conformance suite: what every engine must do.
 //!
-//! Each test runs over every engine of the build, by what its [`EngineInfo`] claims: a new engine is
-//! tested without a word here. An engine that needs a program which this host has not is skipped, with a
-//! message.
+//! Each test runs on every engine of the build that it applies to by its [`EngineInfo`]: a new engine is tested without
+//! a change here. An engine whose program is not installed is skipped with a message.
 //!
 //! [`EngineInfo`]: manometer_target::engine::EngineInfo
 

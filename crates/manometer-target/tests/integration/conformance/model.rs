@@ -1,4 +1,4 @@
-//! Any sequence of requests does what it would do to a sorted map in memory.
+//! Any sequence of requests has the same results as on a sorted map in memory.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 
 use super::subject::{Subject, every_ordered_engine_on_disk, get};
 
-/// Few, for each put is synced by some engines.
+/// Few cases, because some engines sync each put.
 const CASES: u32 = 8;
 const STEPS: usize = 50;
 
@@ -26,7 +26,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    // Few bytes, so that keys meet; the least and the greatest, for they are the ends of every order.
+    // Few byte values, so that keys collide, including the smallest and the largest.
     let key = || prop::collection::vec(prop::sample::select(vec![0, 1, b'a', b'b', 0xFE, 0xFF]), 1..4);
     let value = || {
         prop_oneof![

@@ -1,4 +1,4 @@
-//! Options that no engine takes.
+//! Options that engines refuse.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ fn an_options_file_is_refused_where_none_is_read() {
     });
 }
 
-/// Every option of some engines with a value that is not its default.
+/// Every option of some engines, with a value other than its default.
 fn other_than_the_defaults() -> Vec<(&'static str, serde_json::Value)> {
     vec![
         ("lmdb", json!({"map_size": "64MiB", "max_readers": 10, "sync": "no-sync", "no_read_ahead": true})),

@@ -1,4 +1,4 @@
-//! Single requests, and many at once.
+//! Single requests, batches and pipelines.
 
 use manometer_target::engine::{EngineError, PipelinedRequest, Session};
 
@@ -93,7 +93,7 @@ fn any_other_key_is_kept_or_refused_with_a_reason() {
 
 #[test]
 fn keys_are_kept_up_to_the_longest_that_an_engine_names() {
-    // Nothing here writes longer ones.
+    // No longer key is written here.
     const TRIED_BYTES: u64 = 1 << 16;
     every_engine_with_memory(|subject| {
         let engine = subject.open();

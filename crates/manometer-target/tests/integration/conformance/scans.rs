@@ -1,4 +1,4 @@
-//! Walking over records in order.
+//! Scans in key order.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use super::subject::{every_engine_without_order, every_ordered_engine};
 const FORWARD: ScanDirection = ScanDirection::Forward;
 const BACKWARD: ScanDirection = ScanDirection::Backward;
 
-/// The keys that a scan visits, `most` of them at most; their values are checked.
+/// The keys that a scan visits, up to `most`. Checks their values.
 fn keys(session: &mut dyn Session, start: Option<&str>, direction: ScanDirection, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     session

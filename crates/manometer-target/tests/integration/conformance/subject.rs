@@ -1,4 +1,4 @@
-//! One engine under test, with a folder of its own on a disk.
+//! One engine under test, with its own directory on a disk.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Subject {
         Self { _temporary: Some(temporary), ..Self::within(info, &folder) }
     }
 
-    /// One that lives in `folder`, which is cleared away elsewhere.
+    /// An engine whose directory `folder` the caller removes.
     pub(crate) fn within(info: &'static EngineInfo, folder: &Path) -> Self {
         let subject = Self { info, folder: folder.to_owned(), _temporary: None };
         for folder in [subject.database(), folder.join("load")] {
@@ -42,7 +42,7 @@ impl Subject {
         self.open_with(&EngineOptions::default()).unwrap_or_else(|error| panic!("{}: {error}", self.info.name))
     }
 
-    /// Whether this host lacks what the engine needs; an engine that breaks down is there.
+    /// Whether this host lacks a program that the engine needs. An engine that fails is not missing.
     fn is_missing(&self) -> bool {
         let Err(error) = self.open_with(&EngineOptions::default()) else { return false };
         let broke_down = matches!(
@@ -63,10 +63,10 @@ impl Subject {
     }
 }
 
-/// Whether an engine is concerned.
+/// Whether a test applies to an engine.
 type Concerns = fn(&EngineInfo) -> bool;
 
-/// Which engines a test concerns, by the name of the function that runs it on them.
+/// The engines that a test applies to, by the name of the function that runs it.
 pub(crate) const GROUPS: [(&str, Concerns); 7] = [
     ("every_engine", |_| true),
     ("every_engine_with_memory", |info| info.storage != Storage::Nothing),
@@ -92,27 +92,27 @@ pub(crate) fn every_engine(test: impl Fn(&Subject)) {
     of_group("every_engine", test);
 }
 
-/// Runs `test` on every engine that finds again what was put.
+/// Runs `test` on every engine that stores what was put.
 pub(crate) fn every_engine_with_memory(test: impl Fn(&Subject)) {
     of_group("every_engine_with_memory", test);
 }
 
-/// Runs `test` on every engine that keeps what was put when it is closed.
+/// Runs `test` on every engine that keeps its data when it is closed.
 pub(crate) fn every_engine_on_disk(test: impl Fn(&Subject)) {
     of_group("every_engine_on_disk", test);
 }
 
-/// Runs `test` on every engine that keeps records in order.
+/// Runs `test` on every engine with key order.
 pub(crate) fn every_ordered_engine(test: impl Fn(&Subject)) {
     of_group("every_ordered_engine", test);
 }
 
-/// Runs `test` on every engine that keeps records in order when it is closed.
+/// Runs `test` on every engine with key order that keeps its data when it is closed.
 pub(crate) fn every_ordered_engine_on_disk(test: impl Fn(&Subject)) {
     of_group("every_ordered_engine_on_disk", test);
 }
 
-/// Runs `test` on every engine that cannot walk over its records.
+/// Runs `test` on every engine without key order.
 pub(crate) fn every_engine_without_order(test: impl Fn(&Subject)) {
     of_group("every_engine_without_order", test);
 }
@@ -122,7 +122,7 @@ pub(crate) fn every_engine_without_options_file(test: impl Fn(&Subject)) {
     of_group("every_engine_without_options_file", test);
 }
 
-/// Runs `test` on those engines of this host that `names` holds: what it tests is theirs alone.
+/// Runs `test` on the engines `names` of this host, for features that only they have.
 pub(crate) fn engines_named(names: &[&str], test: impl Fn(&Subject)) {
     engines_of_this_host().filter(|info| names.contains(&info.name)).for_each(|info| test(&Subject::new(info)));
 }
@@ -137,7 +137,7 @@ pub(crate) fn get(session: &mut dyn Session, key: &[u8]) -> Option<Vec<u8>> {
     session.get(key).unwrap().map(<[u8]>::to_vec)
 }
 
-/// Keys `000000` … with values that follow from them; which may stop early.
+/// Keys from `000000` on with values derived from them; may stop early.
 pub(crate) struct Counted {
     pub(crate) next: u32,
     pub(crate) end: u32,
@@ -157,7 +157,7 @@ impl Counted {
 pub(crate) fn record(number: u32, value_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     let mut state = u64::from(number) + 1;
     let mut next = || {
-        // A linear congruential generator, whose upper bits are good enough for that.
+        // A linear congruential generator; its upper bits are random enough.
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         (state >> 56) as u8
     };

@@ -1,5 +1,5 @@
-//! The suite's results in the manual, engine by engine. They follow from the suite's own text and from what each
-//! engine claims: a test that fails on an engine which it concerns fails `make test`.
+//! The suite's results in the manual, engine by engine, derived from the suite's source and each engine's abilities: a
+//! test that fails on an engine it applies to fails `make test`.
 
 use manometer_target::engine::EngineInfo;
 
@@ -17,7 +17,7 @@ const TEXTS: [&str; 7] = [
     include_str!("options.rs"),
 ];
 
-/// One test: its name, and which engines it concerns.
+/// A test: its name, and the engines it applies to.
 struct Case<'a> {
     name: &'a str,
     body: &'a str,
@@ -36,7 +36,7 @@ impl Case<'_> {
             let names = rest.split(']').next().unwrap();
             return names.split(", ").any(|name| name.trim_matches('"') == info.name);
         }
-        // What fills a disk concerns those that write to one.
+        // Tests that fill a disk apply to engines that store data on one.
         let group = if self.body.contains("    fill(|engine") { "every_engine_on_disk" } else { self.group() };
         GROUPS.iter().any(|(name, concerns)| *name == group && concerns(info))
     }
