@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::setting_error::SettingError;
 
-/// A kind's settings that can change while it runs, each with the values that it takes.
+/// The settings of a kind of workload that can change while it runs, each with its valid values.
 pub(crate) type Changeable = [(&'static str, &'static str)];
 
 /// Applies `changes` to `current`, the settings of a workload of `kind`.
@@ -33,13 +33,13 @@ pub(crate) fn apply<S: Serialize + DeserializeOwned + JsonSchema>(
         .map_err(|error| SettingError::new("settings", "a combination that cannot be read", error.to_string()))
 }
 
-/// The values that the names of `changes` have in `settings`.
+/// The values in `settings` of the settings named in `changes`.
 pub(crate) fn values_of(settings: &impl Serialize, changes: &Settings) -> Settings {
     let values = to_map(settings);
     changes.keys().map(|name| (name.clone(), values.get(name).cloned().unwrap_or(Value::Null))).collect()
 }
 
-/// `settings` by name.
+/// Converts `settings` to values by name.
 pub(crate) fn to_map(settings: &impl Serialize) -> Settings {
     match serde_json::to_value(settings) {
         Ok(Value::Object(map)) => map,
@@ -47,7 +47,7 @@ pub(crate) fn to_map(settings: &impl Serialize) -> Settings {
     }
 }
 
-/// Settings from their values by name.
+/// Converts values by name to settings.
 pub(crate) fn from_map<S: DeserializeOwned>(values: Settings) -> Result<S, serde_json::Error> {
     serde_json::from_value(Value::Object(values))
 }

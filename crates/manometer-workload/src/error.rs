@@ -36,7 +36,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// Whether the request was wrong, and not the machine.
+    /// Whether the request was invalid, rather than the run failed.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Io(error) => error.is_wrong_request(),

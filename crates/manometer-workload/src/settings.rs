@@ -66,8 +66,8 @@ impl WorkloadSettings {
         }
     }
 
-    /// The marker of its database once it is loaded with `seed`. Nothing where it has no database of its own, for a trace,
-    /// which would have to be read, and for invalid settings.
+    /// The marker of the workload's database once it is loaded with `seed`. `None` if it has no database of its own,
+    /// for a trace, which would have to be read first, and for invalid settings.
     pub fn marker(&self, seed: u64) -> Option<DatabaseManifest> {
         match self {
             Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
@@ -76,8 +76,8 @@ impl WorkloadSettings {
         }
     }
 
-    /// The files that they name by absolute path: options, properties, tables of rates, and the files that a command
-    /// reads. Other names are built in, or relative to a command's working directory.
+    /// Absolute paths of files that the settings name: options, properties, tables of rates, and the inputs of a
+    /// command. Other names are built in, or relative to a command's working directory.
     pub fn files_named(&self) -> Vec<PathBuf> {
         match self {
             Self::Io(_) | Self::Files(_) => Vec::new(),
@@ -91,7 +91,7 @@ impl WorkloadSettings {
     pub fn fingerprint(&self) -> u64 {
         let mut text = serde_json::to_vec(self).unwrap_or_default();
         for file in self.files_named() {
-            // The length keeps what moves from one file to the next from being the same; a file that is missing has none.
+            // Hashing the length separates one file from the next. A missing file has no length.
             let read = std::fs::read(file).ok();
             text.extend(read.as_ref().map_or(u64::MAX, |read| read.len() as u64).to_le_bytes());
             text.extend(read.unwrap_or_default());
@@ -99,12 +99,12 @@ impl WorkloadSettings {
         rapidhash_v3(&text)
     }
 
-    /// Whether it leaves data of its own in its folder.
+    /// Whether the workload leaves data of its own in its directory.
     pub fn keeps_data(&self) -> bool {
         match self {
             Self::Command(_) | Self::Io(_) | Self::Files(_) => true,
             Self::Replay(replay) => replay.keeps_data(),
-            // A fill begins with an empty database, and leaves one all the same.
+            // A fill starts with an empty database, but leaves one.
             Self::Kv(kv) => KvPlan::new(kv)
                 .is_ok_and(|plan| plan.engine.storage == Storage::Disk && !plan.options.use_external_server()),
         }
@@ -121,7 +121,7 @@ impl WorkloadSettings {
         }
     }
 
-    /// The setting `name` as it is; null when it is unset.
+    /// The value of the setting `name`; null if unset.
     pub fn get(&self, name: &str) -> Value {
         let mut all = self.to_map();
         all.remove(name).unwrap_or(Value::Null)
@@ -143,11 +143,11 @@ impl WorkloadSettings {
         })
     }
 
-    /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`, and whether a recorded
-    /// trace can be replayed as they say, which takes reading it to its end once.
+    /// Checks ranges and combinations of the settings on a file system with blocks of `block_size_bytes`. For a
+    /// recorded trace, reads it once to its end to check that it can be replayed.
     ///
     /// # Errors
-    /// The setting that is wrong, and what is wrong with it and would be right.
+    /// The invalid setting, what is wrong with it, and what would be right.
     pub fn validate(&self, block_size_bytes: u64) -> Result<(), (String, String)> {
         match self {
             Self::Io(io) => {

@@ -1,4 +1,4 @@
 //! Files that settings name.
 
-/// A file that settings name and that is longer holds data, and is not read as a whole.
+/// Longer files that settings name are data, and are not read whole.
 pub(crate) const LONGEST_FILE_BYTES: u64 = 16 << 20;

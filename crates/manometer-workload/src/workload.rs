@@ -1,8 +1,8 @@
-//! The seam between a workload and the session that drives it.
+//! The interface between a workload and the session that drives it.
 //!
-//! A workload's `run` prepares its data, reports that through [`Driver::progress`], and hands itself to
-//! [`Driver::drive`]: the driver owns the sample tick, the timetable, the control lines and every message. The workload
-//! only does what [`Workload`] says.
+//! A workload's `run` prepares its data, reports that through [`Driver::progress`], and passes itself to
+//! [`Driver::drive`]. The driver owns the sample tick, the timetable, the control lines and every message. The workload
+//! implements [`Workload`] only.
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,7 @@
 //! External programs as workloads: a command, and a parser that turns its output into samples.
 //!
-//! [`CommandSettings`] says which program, [`validate`] whether it can be started here, [`run`] does it.
-//! What a program's output means is the matter of one parser each; a parser is a plain state machine
-//! that knows neither processes nor clocks.
+//! [`CommandSettings`] names the program, [`validate`] checks that it can be started here, and [`run`] runs it. Each
+//! program's output has its own parser, a plain state machine without processes or clocks.
 
 mod error;
 mod output_tail;

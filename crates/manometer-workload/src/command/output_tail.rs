@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::program::Line;
 
-/// How many of its last lines an error quotes.
+/// The number of last lines that an error quotes.
 const QUOTED_LINES: usize = 8;
 
 /// The last lines of a program's output.

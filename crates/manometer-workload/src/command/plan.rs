@@ -1,4 +1,4 @@
-//! From settings to what can be started: words, a parser, a program that is there.
+//! Checks the settings of an external program: its words, its parser, and that it is installed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::{CommandLine, CommandSettings};
 use crate::setting_error::SettingError;
 use crate::settings_file::LONGEST_FILE_BYTES;
 
-/// Where a program comes from when it is missing: Debian's names.
+/// Debian packages of programs that may be missing.
 const PACKAGES: [(&str, &str); 6] = [
     ("fio", "fio"),
     ("db_bench", "rocksdb-tools"),
@@ -19,7 +19,7 @@ const PACKAGES: [(&str, &str); 6] = [
     ("java", "default-jre-headless"),
 ];
 
-/// Checks that the command has words, its parser what it needs, and that the programs are there.
+/// Checks that the command has words, that its parser gets the options it needs, and that the programs are installed.
 ///
 /// # Errors
 /// The first invalid setting.
@@ -37,13 +37,13 @@ pub fn unit(settings: &CommandSettings) -> &'static str {
     parser_of(settings).map_or("ops/s", |parser| parser.unit())
 }
 
-/// The operations whose latencies the program reports, not only their means.
+/// The operations whose latency distributions the program reports.
 pub fn latencies(settings: &CommandSettings) -> Vec<&'static str> {
     parser_of(settings).map_or_else(|_| Vec::new(), |parser| parser.latencies())
 }
 
-/// The files that the words of the command name, such as job files, by their whole paths: alone or behind `=`. What is
-/// longer than 16 MiB is data, and so is what lies in the folder that a worker has for its own.
+/// Absolute paths of files that the words of the command name, such as job files, alone or after `=`. Files above 16
+/// MiB are data and left out, as are files in the worker's own directory.
 pub fn files_named(settings: &CommandSettings) -> Vec<PathBuf> {
     let commands = [Some(&settings.command), settings.prepare.as_ref()].into_iter().flatten();
     let words = commands.flat_map(|words| words_of("command", words).unwrap_or_default());
@@ -55,7 +55,7 @@ pub fn files_named(settings: &CommandSettings) -> Vec<PathBuf> {
     paths.filter(is_read).collect()
 }
 
-/// A new parser of what the program says.
+/// A new parser of the program's output.
 pub(super) fn parser_of(settings: &CommandSettings) -> Result<Box<dyn Parser>, SettingError> {
     let words = words_of("command", &settings.command)?;
     let parser = parser::new(settings.parser, &words, &settings.patterns)?;
@@ -84,7 +84,7 @@ pub(super) fn words_of(setting: &str, words: &CommandLine) -> Result<Vec<String>
     }
 }
 
-/// The last part of a program's path.
+/// The file name of a program's path.
 pub(super) fn file_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }

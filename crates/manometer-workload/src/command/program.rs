@@ -1,8 +1,8 @@
-//! A running program: its lines, its end, and that it never outlives us.
+//! A running program: its output lines, its end, and its cleanup.
 //!
-//! The program leads a process group of its own, so that what it starts ends with it. Two things see to
-//! that even when this process is killed: the kernel sends the program itself SIGKILL, and a guard, a
-//! shell that waits for a pipe of ours to close, sends it to the whole group.
+//! The program leads its own process group, so that everything it starts ends with it. Two mechanisms ensure this even
+//! when this process is killed: the kernel sends SIGKILL to the program itself, and a guard, a shell that waits for a
+//! pipe from this process to close, sends it to the whole group.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -17,22 +17,22 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::CommandError;
 
-/// How long a program may take to end after SIGTERM, before it is killed.
+/// How long a program may take to end after SIGTERM before it is killed, in nanoseconds.
 const GRACE_NS: u64 = 3_000_000_000;
 
-/// How long the output of a program that has ended is waited for.
+/// How long to wait for the output of a program that has ended, in nanoseconds.
 const DRAIN_NS: u64 = 1_000_000_000;
 
-/// How often it is looked for whether a program has ended.
+/// How often to check whether a program has ended, in nanoseconds.
 const POLL_NS: u64 = 10_000_000;
 
-/// Lines that wait to be read; a program that says more waits in its turn.
+/// Lines that wait to be read; a program that prints more blocks.
 const MAX_WAITING_LINES: usize = 4096;
 
 /// A line longer than this is cut.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// What the guard does: waits for its standard input to end, then kills the group.
+/// The guard's script: waits for its standard input to close, then kills the group.
 const GUARD: &str = "read -r _; kill -9 \"-$0\"";
 
 /// One line of output.
@@ -45,7 +45,7 @@ pub(super) struct Line {
     pub is_error: bool,
 }
 
-/// What waiting for a line came to.
+/// The result of waiting for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NextLine {
     Line(Line),
@@ -103,7 +103,7 @@ impl Program {
         self.child.id()
     }
 
-    /// The next line, once it has arrived, or nothing after `ns`.
+    /// The next line, or [`NextLine::Nothing`] after `ns` nanoseconds.
     pub(super) fn next_line(&self, ns: u64) -> NextLine {
         match self.lines.recv_timeout(Duration::from_nanos(ns)) {
             Ok(line) => NextLine::Line(line),
@@ -112,7 +112,7 @@ impl Program {
         }
     }
 
-    /// Whether the program has ended. It is not waited for: its number stays its own.
+    /// Whether the program has ended. It is not reaped, so that its process id stays its own.
     pub(super) fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(rustix::process::waitid(WaitId::Pid(self.group), options), Ok(None))
@@ -130,9 +130,9 @@ impl Program {
         self.child.wait()
     }
 
-    /// Passes what is left of the output of a program that has ended to `take_line`; how it ended.
+    /// Passes the remaining output of a program that has ended to `take_line`. Returns its status.
     pub(super) fn ended(mut self, mut take_line: impl FnMut(Line)) -> io::Result<ExitStatus> {
-        // What it left running in its group would hold the pipes open, and be an orphan.
+        // A process left in its group would hold the pipes open, and be an orphan.
         self.signal(Signal::KILL);
         self.drain_output(&mut take_line);
         self.child.wait()
@@ -158,14 +158,14 @@ impl Program {
     }
 
     fn signal(&self, signal: Signal) {
-        // A group that is gone is what was wanted.
+        // The group may already be gone.
         let _ = rustix::process::kill_process_group(self.group, signal);
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Waited for already, its number may be another's by now.
+        // After a successful wait its process id may belong to another process.
         if matches!(self.child.try_wait(), Ok(None)) {
             self.signal(Signal::KILL);
             let _ = self.child.wait();
@@ -175,7 +175,7 @@ impl Drop for Program {
     }
 }
 
-/// Asks the kernel to kill this process when its parent dies, and looks whether it has already.
+/// Asks the kernel to kill this process when its parent dies. Fails if the parent is dead already.
 fn die_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
@@ -184,11 +184,12 @@ fn die_with(parent: Pid) -> io::Result<()> {
 fn guard(group: Pid) -> io::Result<Child> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GUARD, &group.as_raw_nonzero().to_string()]);
-    // Its own group: what is sent to the program's, or typed at the terminal, is not for it.
+    // The guard has its own group, so that it receives neither signals to the program's group nor those of the
+    // terminal.
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
 }
 
-/// Passes the lines of `output` on from a thread of their own, until it ends or nobody listens.
+/// Forwards the lines of `output` on a thread of its own until the output ends or the receiver is gone.
 fn forward_lines(output: Option<impl Read + Send + 'static>, is_error: bool, lines: SyncSender<Line>) {
     let Some(mut output) = output else { return };
     std::thread::spawn(move || {
@@ -209,7 +210,7 @@ fn forward_lines(output: Option<impl Read + Send + 'static>, is_error: bool, lin
     });
 }
 
-/// Passes a line on, unless it is empty; whether somebody listens.
+/// Forwards a line unless it is empty. Returns whether the receiver still exists.
 fn forward_line(line: &mut Vec<u8>, is_error: bool, lines: &SyncSender<Line>) -> bool {
     let text = String::from_utf8_lossy(line).trim_end().to_owned();
     line.clear();

@@ -1,4 +1,4 @@
-//! Turns reports into samples: every report becomes one, over its own interval.
+//! ReadsThenWrites reports into samples: every report becomes one, over its own interval.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn count(amount: Amount, length_ns: u64) -> u64 {
     }
 }
 
-/// The length over which the counts, whole numbers, make the rate that the program reported.
+/// The interval over which the counts, which are whole numbers, give the reported rate.
 fn exact_length_ns(report: &Report, operations: &BTreeMap<String, OperationSample>, length_ns: u64) -> u64 {
     let rates = report.operations.values().map(|counted| match counted.requests {
         Amount::PerSecond(rate) => rate,

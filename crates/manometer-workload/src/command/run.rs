@@ -1,4 +1,4 @@
-//! From settings to a program that runs: its folder, its words, its preparation.
+//! Runs an external program: prepares its directory, expands its words, and starts it.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,17 @@ use crate::error::WorkloadError;
 use crate::setting_error::SettingError;
 use crate::workload::{Driver, PreparedWorkload, WorkloadContext};
 
-/// How long the preparing program is listened to between two looks at the driver.
+/// How long output of the preparing program is read between two polls of the driver, in nanoseconds.
 const READ_NS: u64 = 20_000_000;
 
 /// Programs that report their version with `--version`; others might start their work.
 const PROGRAMS_WITH_VERSION: [&str; 6] =
     ["fio", "db_bench", "redis-benchmark", "memtier_benchmark", "sysbench", "java"];
 
-/// Runs the program at `place` until `driver` has it end.
+/// Runs the program at `place` until `driver` stops it.
 ///
 /// # Errors
-/// The settings make no sense here, the folder or the program cannot be had, or the program failed.
+/// The settings are invalid here, the directory or the program is not available, or the program failed.
 pub fn run(
     place: &WorkloadContext,
     settings: &CommandSettings,
@@ -57,7 +57,7 @@ pub fn run(
     driver.drive(PreparedWorkload { facts, state: None, script: Vec::new() }, &mut workload)
 }
 
-/// What the content of the program's folder follows from.
+/// The marker of the program's directory: what its content follows from.
 fn marker(seed: u64, settings: &CommandSettings) -> Result<DatabaseManifest, SettingError> {
     let words = words_of("command", &settings.command)?;
     Ok(DatabaseManifest {
@@ -75,17 +75,17 @@ fn marker(seed: u64, settings: &CommandSettings) -> Result<DatabaseManifest, Set
     })
 }
 
-/// The seed as any program takes it: positive, of 31 bits.
+/// The seed as a positive number of 31 bits, which every program accepts.
 fn program_seed(seed: u64) -> u64 {
     (seed & 0x7fff_ffff).max(1)
 }
 
-/// The program is started in its own folder, where a relative path would lead external.
+/// An absolute path: the program runs in its own directory, where a relative path would point elsewhere.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// `words` with what they leave open filled in.
+/// `words` with their placeholders replaced.
 fn fill(words: &[String], seed: u64, interval_ms: u64, directory: &Path) -> Vec<String> {
     let values = [
         ("{directory}", directory.display().to_string()),
@@ -100,7 +100,7 @@ fn fill(words: &[String], seed: u64, interval_ms: u64, directory: &Path) -> Vec<
     filled
 }
 
-/// Runs the preparing command to its end; breaks where the driver stops it.
+/// Runs the `prepare` command to its end, or until the driver stops it.
 fn prepare_with(
     words: &[String],
     settings: &CommandSettings,
@@ -147,7 +147,7 @@ fn facts(settings: &CommandSettings, words: &[String], parser: &dyn Parser, reus
     facts
 }
 
-/// The first line that the program says of its version.
+/// The first line of the program's `--version` output.
 fn version(words: &[String]) -> Option<String> {
     let program = PROGRAMS_WITH_VERSION.contains(&file_name(&words[0])).then_some(&words[0])?;
     let latest = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;

@@ -66,7 +66,7 @@ pub enum ParserName {
     Regex,
 }
 
-/// What happens when a program ends by itself.
+/// What to do when a program ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndPolicy {

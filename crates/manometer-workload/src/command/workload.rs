@@ -1,4 +1,4 @@
-//! An external program as a session drives it: started, paused by ending it, and its output parsed into samples.
+//! The external program as a [`Workload`]: a pause ends the program, `go` starts it again, and its output becomes samples.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::error::WorkloadError;
 use crate::sample::Counts;
 use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
-/// What one start of the program has reported so far.
+/// The output of one start of the program so far.
 struct Output {
     parser: Box<dyn Parser>,
     operations: Vec<String>,
@@ -29,7 +29,7 @@ struct Output {
 }
 
 impl Output {
-    /// The samples that come of a line.
+    /// The samples that a line completes.
     fn take_line(&mut self, line: &Line) -> Vec<WorkloadEvent> {
         self.lines += 1;
         self.last.push(line);
@@ -54,7 +54,7 @@ impl Output {
     }
 }
 
-/// The program, and what it reports.
+/// The program and its parsed output.
 pub(super) struct CommandWorkload<'a> {
     settings: &'a CommandSettings,
     words: Vec<String>,
@@ -66,7 +66,7 @@ pub(super) struct CommandWorkload<'a> {
 }
 
 impl<'a> CommandWorkload<'a> {
-    /// Starts nothing before the first `go`.
+    /// The program does not start before the first `go`.
     pub(super) fn new(
         settings: &'a CommandSettings,
         words: Vec<String>,
@@ -93,7 +93,7 @@ impl<'a> CommandWorkload<'a> {
         Ok(())
     }
 
-    /// Decides what follows when the program has ended by itself.
+    /// Handles the end of a program that ended by itself, as `at_end` requires.
     fn finish(&mut self, program: Program, mut output: Output) -> Result<(), CommandError> {
         let events = &mut self.events;
         let status = program.ended(|line| events.extend(output.take_line(&line)));
@@ -139,7 +139,7 @@ impl Workload for CommandWorkload<'_> {
         Ok(())
     }
 
-    /// Ends the program and takes in what it still reports.
+    /// Ends the program and reads the rest of its output.
     fn pause(&mut self, _: u64) -> Result<(), WorkloadError> {
         let Some((program, mut output)) = self.running.take() else { return Ok(()) };
         if let Err(error) = program.end(|line| self.events.extend(output.take_line(&line))) {
@@ -155,7 +155,7 @@ impl Workload for CommandWorkload<'_> {
         Ok(false)
     }
 
-    /// Takes in the program's output.
+    /// Reads the program's output.
     fn work_until(&mut self, deadline_ns: u64, clock: &dyn Clock) -> Result<(), WorkloadError> {
         let Some((program, output)) = &mut self.running else {
             clock.sleep_until(deadline_ns);

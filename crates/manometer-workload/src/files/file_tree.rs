@@ -22,7 +22,7 @@ use super::sizes::Sizes;
 struct FreeSpace {
     block_bytes: u64,
     free_bytes: u64,
-    /// Nothing where it creates inodes on demand.
+    /// `None` if it creates inodes on demand.
     free_inodes: Option<u64>,
 }
 

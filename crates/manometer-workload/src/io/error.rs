@@ -70,7 +70,7 @@ pub enum IoError {
 }
 
 impl IoError {
-    /// Whether the request was wrong, and not the machine.
+    /// Whether the request was invalid, rather than the run failed.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Setting(_) | Self::Script(_) | Self::Trace(_) | Self::Memory(_) => true,

@@ -3,10 +3,10 @@ use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
 const SEEDS: [u64; 3] = [1, 42, 20_260_101];
 const DRAWS: u64 = 400_000;
-/// Below this a deviation is no longer chance.
+/// Significance level of the tests.
 const P_MIN: f64 = 0.001;
 
-/// The probability of a deviation like this, or a larger one, from the expected shares.
+/// The p-value of a chi-square test of `counts` against the expected shares.
 fn chi_square_p(counts: &[u64], shares: &[f64]) -> f64 {
     let draws: u64 = counts.iter().sum();
     let terms = counts.iter().zip(shares).map(|(count, share)| {
@@ -78,7 +78,7 @@ fn zipf_is_exact_for_exponents_below_at_and_above_one() {
     }
 }
 
-/// Within the ranks that share a step, each gets its own share.
+/// Within the ranks that share a step, each rank gets its own share.
 #[test]
 fn ranks_that_share_a_step_differ_as_they_should() {
     const RANKS: std::ops::Range<u64> = 512..544;
@@ -95,14 +95,14 @@ fn ranks_that_share_a_step_differ_as_they_should() {
     }
 }
 
-/// Where no table could be: the shares of a thousand million ranks, in powers of ten.
+/// Too many ranks for a table: the shares of a thousand million ranks, in powers of ten.
 #[test]
 fn zipf_is_exact_for_a_thousand_million_ranks() {
     const COUNT: u64 = 1_000_000_000;
     for exponent in [0.5, 0.99, 1.0, 1.2, 2.0] {
         let sums: Vec<f64> = (0..=9).map(|power| harmonic(10_u64.pow(power), exponent)).collect();
         let shares: Vec<f64> = (0..10).map(|at| sums[at] - if at == 0 { 0.0 } else { sums[at - 1] }).collect();
-        // What is too rare to be tested goes together with what is not.
+        // Combines the ranks that are too rare to be tested.
         let first = shares.iter().position(|share| share / sums[9] * DRAWS as f64 > 10.0).unwrap();
         let last = shares.iter().rposition(|share| share / sums[9] * DRAWS as f64 > 10.0).unwrap();
         let bins = last - first + 1;
@@ -156,7 +156,7 @@ fn exponential_is_exponential_over_age_and_holds_its_percentile() {
         assert!(p > P_MIN, "seed {seed}: p = {p}");
     }
     let last_half: f64 = shares[100..].iter().sum();
-    // Of what is not drawn again, since it lies beyond all records.
+    // Of the draws that lie within the records.
     assert!((last_half * (1.0 - (-rate * 200.0).exp()) - 0.95).abs() < 1e-9, "{last_half}");
 }
 
@@ -179,7 +179,7 @@ fn what_grows_is_drawn_from_as_far_as_it_has_grown() {
         let mut latest = KeyChooser::new(Popularity::Latest { exponent: EXPONENT }, space, seed);
         let p = chi_square_p(&counts(300, seed, |random| latest.draw(300, random)), &shares);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
-        // Who is popular stays so, however many there are by now.
+        // Popular records stay popular as the number of records grows.
         let zipf = ScatteredZipf::new(400, EXPONENT, seed);
         let of_all = zipf_shares(400, EXPONENT);
         let mut of_place = vec![0.0; 300];
@@ -219,7 +219,7 @@ fn latest_is_zipf_over_age() {
     }
 }
 
-/// The share of each record follows from the closed form by cutting [0, 1) finely and evenly.
+/// The share of each record follows from the closed form by dividing [0, 1) finely and evenly.
 #[test]
 fn ycsbs_zipfian_follows_its_closed_form() {
     const RECORDS: u64 = 50;
@@ -235,8 +235,8 @@ fn ycsbs_zipfian_follows_its_closed_form() {
     }
 }
 
-/// Computed from the formulas of YCSB's `ZipfianGenerator`, `ScrambledZipfianGenerator` and `fnvhash64` by a
-/// program of its own.
+/// Computed from the formulas of YCSB's `ZipfianGenerator`, `ScrambledZipfianGenerator` and `fnvhash64` with an
+/// independent program.
 #[test]
 fn ycsbs_zipfian_takes_the_records_that_ycsb_takes() {
     let thousand = [(0.0, 144), (0.05, 610), (0.1, 942), (0.25, 809), (0.5, 367), (0.75, 767), (0.9, 991)];
@@ -258,7 +258,7 @@ fn the_top_hundredth_of_a_million_keys_gets_its_share() {
     assert!((top - 0.664).abs() < 0.005, "{top}");
 }
 
-/// Every distribution there is.
+/// All distributions.
 const ALL: [Popularity; 7] = [
     Popularity::Uniform,
     Popularity::ZIPFIAN,

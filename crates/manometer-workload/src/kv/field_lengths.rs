@@ -20,7 +20,7 @@ pub struct FieldLengths {
 /// The length of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldLength {
-    /// IntegerDistribution two bounds.
+    /// Between two bounds.
     Range(IntegerDistribution),
     /// By a histogram.
     Histogram(LengthHistogram),

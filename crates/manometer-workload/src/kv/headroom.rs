@@ -21,7 +21,8 @@ use super::threads::run_threads;
 const STRETCHES: u32 = 4;
 const STRETCH_NS: u64 = 250_000_000;
 
-/// Requests per second that `plan` reaches at most on the engine that keeps nothing; nothing where that is the plan's own engine, or where it cannot be measured.
+/// The most requests per second that `plan` reaches on the engine without storage; `None` if that is the plan's own
+/// engine, or if it cannot be measured.
 pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f64> {
     if plan.engine.storage == Storage::Nothing {
         return None;
@@ -30,7 +31,7 @@ pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f
     measured.map_err(|error| tracing::warn!("the headroom could not be measured: {error}")).ok()
 }
 
-/// Requests per second that the threads of `plan` reach on the engine that keeps nothing.
+/// Requests per second that the threads of `plan` reach on the engine without storage.
 pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f64, KvError> {
     let null = engine::find("null")?;
     let mut plan = KvPlan {

@@ -1,9 +1,8 @@
 //! Latency histograms that one thread writes while another reads.
 //!
-//! A histogram with one writer needs no lock and no locked instruction: the writer loads, adds and
-//! stores; the reader reads at any time and takes the difference from its last reading. A thread that hangs in a stalled
-//! write therefore delays no sample. The cells are those of an HdrHistogram of three
-//! digits, so that what is read goes over into one without loss.
+//! A histogram with one writer needs no lock and no locked instruction: the writer loads, adds and stores; the reader
+//! reads at any time and takes the difference to its last reading. A thread that hangs in a stalled write therefore
+//! delays no sample. The cells are those of an HdrHistogram with three digits, so that they convert without loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

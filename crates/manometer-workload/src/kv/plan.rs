@@ -15,11 +15,11 @@ use super::request::Operation;
 use super::settings::LoadMethod;
 use super::values::{POOLS_WANTED, VALUE_BYTES_MAX, ValueForm, too_many_pools};
 
-/// The most threads a workload may have.
+/// The largest number of threads.
 const THREADS_MAX: u32 = 1024;
-/// The most requests that are sent together.
+/// The largest pipeline, in requests.
 const PIPELINE_MAX: u32 = 4096;
-/// The most records: what a double still counts one by one.
+/// The largest number of records: above it a double cannot count one by one.
 const RECORDS_MAX: u64 = 1 << 53;
 
 /// What an update writes.
@@ -118,7 +118,7 @@ impl WorkloadSpec {
         RecordRange { first: self.first, loaded: self.loaded, next: self.next }
     }
 
-    /// Why its data change while it runs (requirement WR1); nothing where they do not.
+    /// Why its data change while it runs (requirement WR1); `None` if they do not.
     pub fn unstable(&self) -> Option<&'static str> {
         if let Some(bench) = self.db_bench() {
             return bench.unstable;

@@ -214,7 +214,7 @@ fn zipfian_over_a_database_that_grows_reckons_with_the_inserts_to_come() {
 }
 
 #[test]
-fn what_a_property_cannot_change_here_is_told() {
+fn a_property_without_effect_is_reported() {
     let notes = |value: &str| {
         let properties = [("readallfields".to_owned(), value.to_owned()), ("recordcount".to_owned(), "9".to_owned())];
         KvPlan::new(&KvSettings { properties: properties.into(), ..null("ycsb-c") }).unwrap().notes

@@ -75,7 +75,7 @@ fn a_thread_that_panics_is_known_while_the_others_wait() {
     let result = run_threads(&plans, 1, &Broken, &MonotonicClock, |threads| {
         assert_eq!(threads.at_work(), 3);
         threads.gate.open();
-        // Without the guard nobody would ever leave here.
+        // Without the guard this loop would not end.
         while threads.at_work() > 0 {
             MonotonicClock.sleep(1_000_000);
         }
@@ -94,7 +94,7 @@ fn the_clients_own_speed_is_that_of_the_engine_that_keeps_nothing() {
     assert!(open > 100.0, "not the two requests a second that are asked for, but what could be: {open}");
 }
 
-/// An engine that keeps nothing and holds up the first read until told.
+/// An engine without storage that holds up the first read until released.
 struct Holding {
     inner: Box<dyn Engine>,
     held: AtomicBool,

@@ -1,12 +1,12 @@
-//! Fresh values at low cost: cut from a pool of random bytes at a random place, with the header written over it.
+//! Fresh values at low cost: slices of a pool of random bytes at a random place, with the header written over them.
 //!
-//! No byte is copied, and only the header is new, so that making a value takes the same time whatever its length. The
-//! next value restores the bytes beneath the header. Two values
-//! share bytes only where their places in the pool overlap, and hardly ever at the same alignment.
+//! No byte is copied and only the header is new, so that a value of any length takes the same time. The next value
+//! restores the bytes beneath the header. Two values share bytes only where their places in the pool overlap, and
+//! hardly ever at the same alignment.
 //!
-//! Bytes that are to compress come in db_bench's pieces of 100: as many printable random bytes as are to be
-//! left, and then their repetition. Values begin where a piece does, and what the header covers is not
-//! repeated, so that a value compresses as if it had none.
+//! Compressible bytes come in db_bench's pieces of 100 bytes: random printable bytes up to the wanted share, and then
+//! their repetition. Values begin at the start of a piece, and bytes under the header are not repeated, so that a value
+//! compresses as if it had no header.
 
 use manometer_target::engine::value::{self, HEADER_BYTES};
 use rand_xoshiro::rand_core::Rng as _;
@@ -18,10 +18,10 @@ use super::value_lengths::ValueLengths;
 /// The largest value in bytes.
 pub(crate) const VALUE_BYTES_MAX: u64 = 64 << 20;
 
-/// Places a value can begin at.
+/// The number of places at which a value can begin.
 const PLACES: usize = 1 << 20;
 
-/// Bytes after which compressible ones begin anew.
+/// Length of a compressible piece in bytes.
 const PIECE_BYTES: usize = 100;
 
 /// The most memory that the pools of all threads take, in bytes.
@@ -29,8 +29,8 @@ const POOLS_BYTES_MAX: u64 = 4 << 30;
 /// The advice where they would take more.
 pub(crate) const POOLS_WANTED: &str = "4096 MiB are allowed: write fewer threads, or smaller values";
 
-/// The message that `threads` threads take too much memory for values of up to `longest` bytes, where they do. Each has
-/// its own pool, because headers are written there.
+/// The error message if `threads` threads need too much memory for values of up to `longest` bytes. Each has its own
+/// pool, because headers are written there.
 pub(crate) fn too_many_pools(threads: u32, longest: usize) -> Option<String> {
     let bytes = (PLACES as u64).saturating_add(longest as u64).saturating_mul(threads.into());
     let mib = bytes.div_ceil(1 << 20);

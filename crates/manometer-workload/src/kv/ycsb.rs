@@ -73,7 +73,7 @@ fn bad(name: &'static str, got: impl ToString, wanted: &'static str) -> KvError 
     KvError::BadSetting { name, got: got.to_string(), wanted }
 }
 
-/// Whether `name` is true; false, as in YCSB, unless run_properties.
+/// Whether `name` is true. Default: false, as in YCSB.
 fn flag(properties: &Properties, name: &'static str) -> Result<bool, KvError> {
     match properties.text(name).map(str::to_ascii_lowercase).as_deref() {
         Some("true") => Ok(true),

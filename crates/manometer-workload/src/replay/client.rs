@@ -1,4 +1,4 @@
-//! One thread: takes requests, waits for their times, sends them, counts.
+//! A client thread: takes requests, waits until they are due, sends them and counts the answers.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -12,7 +12,7 @@ use super::leader_followers::LeaderFollowers;
 use super::order::Order;
 use super::plan::ReplayPlan;
 use super::request::{ReplayRequest, write_key};
-use super::schedule::{Moment, Schedule};
+use super::schedule::{Schedule, SendTime};
 use super::scheduling::ThreadScheduling;
 use super::settings::OnMiss;
 use crate::kv::distribution::{Random, stream};
@@ -29,7 +29,7 @@ pub(super) struct ClientContext<'a, C> {
     pub(super) clock: &'a C,
     pub(super) gate: &'a Gate,
     pub(super) schedule: &'a Schedule,
-    /// The first thing that went wrong with a request.
+    /// The error of the first request that failed.
     pub(super) first_error: &'a Mutex<Option<String>>,
 }
 
@@ -48,37 +48,37 @@ pub(super) struct ReplayCounters {
     sent: AtomicU64,
     errors: AtomicU64,
     order_violations: AtomicU64,
-    /// Whether a request is under way: from its time on until all that it brings about is counted.
+    /// Whether a request is in flight: from when it is due until its answer and its fill are counted.
     in_flight: AtomicBool,
-    /// When the thread had its last answer, on the clock; 0 before that.
+    /// When the thread received its last answer, on the clock; 0 until it ends.
     ended_ns: AtomicU64,
 }
 
 impl ReplayCounters {
-    /// Requests that were sent, those that failed among them, and those out of order.
+    /// The number of requests sent, of those failed, and of those sent out of order.
     pub(super) fn totals(&self) -> [u64; 3] {
         [&self.sent, &self.errors, &self.order_violations].map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// When the thread had its last answer, once it has ended.
+    /// When the thread received its last answer, on the clock. Set when the thread ends.
     pub(super) fn ended_ns(&self) -> u64 {
         self.ended_ns.load(Ordering::Relaxed)
     }
 
-    /// Whether a request is under way, for whoever has closed the gate: one that began before shows.
+    /// Whether a request is in flight. Call with the gate closed: a request that began before is then visible.
     pub(super) fn is_in_flight(&self) -> bool {
         fence(Ordering::SeqCst);
         self.in_flight.load(Ordering::Acquire)
     }
 
-    /// From here on a request is under way, unless the gate is found closed after this.
+    /// Marks a request as in flight. The caller then checks that the gate is still open.
     #[inline]
     fn begin_request(&self) {
         self.in_flight.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// None is, and what it did is counted.
+    /// Marks the request as finished and counted.
     #[inline]
     fn finish_request(&self) {
         self.in_flight.store(false, Ordering::Release);
@@ -87,11 +87,11 @@ impl ReplayCounters {
 
 /// Where a thread's requests come from.
 pub(super) enum RequestSource<'t, 'o> {
-    /// Whoever's turn it is takes the next of all.
+    /// All threads take the next request of one lane in turn.
     LeaderFollowers(&'t LeaderFollowers<'o>),
-    /// A lane, at its requests' times.
+    /// A lane of this thread, paced by due times.
     Paced(Lane<'o, ReplayRequest>, Box<Dispatch>),
-    /// A lane, as fast as they are answered.
+    /// A lane of this thread, at full speed.
     Full(Lane<'o, ReplayRequest>),
 }
 
@@ -133,8 +133,8 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
-    /// Sends what comes out of `source` until its end, or until it is time to go home; tells how the schedule was kept,
-    /// where this thread alone knows.
+    /// Sends the requests of `source` until it ends or the gate is stopped. Returns the dispatch delays where only this
+    /// thread knows them.
     pub(super) fn run(mut self, source: RequestSource<'_, '_>) -> Option<Dispatch> {
         let dispatch = match source {
             RequestSource::LeaderFollowers(leader_followers) => {
@@ -147,9 +147,9 @@ impl<'a, C: Clock> Client<'a, C> {
                 self.request_scheduling();
                 while let Some(request) = lane.next() {
                     self.form(&request);
-                    let Some(moment) = self.wait(&request) else { break };
-                    dispatch.count(request.due_ns, moment.now_ns - moment.zero_ns);
-                    self.send_at(&request, moment);
+                    let Some(time) = self.wait(&request) else { break };
+                    dispatch.count(request.due_ns, time.now_ns - time.zero_ns);
+                    self.send_at(&request, time);
                 }
                 Some(*dispatch)
             }
@@ -167,7 +167,7 @@ impl<'a, C: Clock> Client<'a, C> {
         self.scheduling = ThreadScheduling::most(self.context.clock);
     }
 
-    /// Takes the lead, the next request, and sends it at its time; nothing when all is over.
+    /// Becomes the leader, takes the next request and sends it when it is due. Returns `None` at the end.
     #[inline]
     fn take_turn(&mut self, leader_followers: &LeaderFollowers<'_>) -> Option<()> {
         let ClientContext { clock, gate, schedule, .. } = self.context;
@@ -175,26 +175,26 @@ impl<'a, C: Clock> Client<'a, C> {
         let request = lead.lane.next()?;
         self.form(&request);
         leader_followers.set_next_due(&lead.lane);
-        let moment = self.wait(&request)?;
-        lead.dispatch.count(request.due_ns, moment.now_ns - moment.zero_ns);
+        let time = self.wait(&request)?;
+        lead.dispatch.count(request.due_ns, time.now_ns - time.zero_ns);
         drop(lead);
-        self.send_at(&request, moment);
+        self.send_at(&request, time);
         Some(())
     }
 
-    /// Waits for the request's time; then it is under way. Nothing when it is time to go home.
+    /// Waits until `request` is due and marks it as in flight. Returns `None` when the gate is stopped.
     #[inline]
-    fn wait(&mut self, request: &ReplayRequest) -> Option<Moment> {
+    fn wait(&mut self, request: &ReplayRequest) -> Option<SendTime> {
         let ClientContext { clock, gate, schedule, .. } = self.context;
         loop {
-            let moment = schedule.wait(request.due_ns, clock, gate, &mut self.turn)?;
+            let time = schedule.wait(request.due_ns, clock, gate, &mut self.turn)?;
             if self.try_begin_request() {
-                return Some(moment);
+                return Some(time);
             }
         }
     }
 
-    /// Has the next request be under way, unless a pause began just before.
+    /// Marks the next request as in flight, unless a pause has just begun.
     #[inline]
     fn try_begin_request(&self) -> bool {
         self.counters.begin_request();
@@ -205,21 +205,21 @@ impl<'a, C: Clock> Client<'a, C> {
         is_open
     }
 
-    /// Sends a request whose time has come. It was due then, and is sent now.
+    /// Sends a request that is due.
     #[inline]
-    fn send_at(&mut self, request: &ReplayRequest, moment: Moment) {
+    fn send_at(&mut self, request: &ReplayRequest, time: SendTime) {
         let clock = self.context.clock;
         let outcome = self.send(request);
         let end_ns = clock.now_ns();
         if self.scheduling.watch(end_ns) {
             self.context.schedule.shrink_margin();
         }
-        let response_ns = end_ns.saturating_sub(moment.due_ns);
-        self.answered(request, outcome, end_ns.saturating_sub(moment.now_ns), Some(response_ns));
+        let response_ns = end_ns.saturating_sub(time.due_ns);
+        self.answered(request, outcome, end_ns.saturating_sub(time.now_ns), Some(response_ns));
         self.counters.finish_request();
     }
 
-    /// Sends one request when the one before it was answered.
+    /// Sends each request when the one before it is answered.
     fn send_all(&mut self, mut lane: Lane<'_, ReplayRequest>) {
         let ClientContext { clock, gate, .. } = self.context;
         while let Some(request) = lane.next() {
@@ -237,7 +237,7 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
-    /// Writes the key and makes the value, so that nothing but sending is left to do.
+    /// Builds the key and the value, so that only the engine call is left to do.
     #[inline]
     fn form(&mut self, request: &ReplayRequest) {
         write_key(request.key, request.key_bytes, &mut self.key);
@@ -285,7 +285,7 @@ impl<'a, C: Clock> Client<'a, C> {
         Ok(answer)
     }
 
-    /// Counts the answer, and puts what a read did not find where that is wanted.
+    /// Counts the answer and, if configured, puts the value that a read missed.
     #[inline]
     fn answered(
         &mut self,
@@ -310,7 +310,7 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
-    /// Puts what a read did not find.
+    /// Puts the value that a read missed.
     fn fill(&mut self, request: &ReplayRequest) {
         let clock = self.context.clock;
         let value = self.values.make_of(request.value_bytes as usize, &self.key, &mut self.random);
@@ -335,10 +335,10 @@ impl<'a, C: Clock> Client<'a, C> {
 /// The answer of an engine.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
-    /// Bytes of keys and values that moved.
+    /// Bytes of keys and values transferred.
     bytes: usize,
     is_missing: bool,
-    /// Whether a value was found that nobody put there.
+    /// Whether the value found was not written by this replay.
     is_wrong: bool,
 }
 
@@ -356,19 +356,19 @@ fn found(key: &[u8], found: Option<&[u8]>) -> Answer {
     }
 }
 
-/// Whether an operation brings a value.
+/// Whether an operation stores a value.
 #[inline]
 fn stores(operation: Operation) -> bool {
     matches!(operation, Operation::Put | Operation::Insert | Operation::Update | Operation::ReadModifyWrite)
 }
 
-/// Only one thread counts there.
+/// Adds to a counter that only one thread writes.
 #[inline]
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// Ends the other threads when this one ends, a panic included.
+/// Ends the other threads when dropped, also by a panic.
 struct EndGuard<'t, 'a>(&'t LeaderFollowers<'a>);
 
 impl Drop for EndGuard<'_, '_> {

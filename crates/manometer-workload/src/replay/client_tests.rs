@@ -7,8 +7,8 @@ use crate::replay::lane::{LaneAssignment, enqueue, flush, lanes};
 use crate::replay::plan::ReplayPlan;
 use crate::replay::{ReplaySettings, TraceFile};
 
-/// A session that finds nothing, and looks at each request and each fill whether it is under way, and how many were
-/// counted before.
+/// A session that finds nothing. On each request and each fill it records whether a request is in flight and how many
+/// were counted before.
 struct ObservingSession<'a> {
     counters: &'a ReplayCounters,
     seen: &'a Mutex<Vec<(bool, u64)>>,
@@ -79,7 +79,7 @@ fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
             RequestSource::Full(lane)
         };
         Client::new(&context, 0, &counters, session, Order::Own(0)).run(source);
-        // A read, its fill, another read, its fill: the reads before are counted, whatever they brought about.
+        // Each read is followed by its fill: a request is counted once its fill has finished.
         assert_eq!(*seen.lock().unwrap(), [(true, 0), (true, 1), (true, 2), (true, 3)], "paced: {is_paced}");
         assert!(!counters.is_in_flight());
     }

@@ -7,29 +7,29 @@ use manometer_trace::TraceError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The engine, its options or its folder.
+    /// The engine, its options or its directory.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The trace cannot be read.
     #[error("{path}: {error}")]
     Trace {
-        /// Its path.
+        /// The trace's path.
         path: String,
-        /// Why.
+        /// The reason.
         error: TraceError,
     },
     /// The trace cannot be replayed with these settings.
     #[error("{path}: {reason}")]
     Unfit {
-        /// Its path.
+        /// The trace's path.
         path: String,
-        /// Why, and what would be right.
+        /// The reason, and what would be right.
         reason: String,
     },
     /// The trace changed after it was first read.
     #[error("{path}: it changed after it was first read ({what}): replay it again when no process writes to it")]
     Changed {
-        /// Its path.
+        /// The trace's path.
         path: String,
         /// What changed.
         what: String,
@@ -54,7 +54,7 @@ impl ReplayError {
         Self::BadSetting { name, got: got.into(), wanted: wanted.into() }
     }
 
-    /// The invalid setting.
+    /// The invalid setting, for [`Self::BadSetting`].
     pub fn setting(&self) -> &'static str {
         match self {
             Self::BadSetting { name, .. } => name,
@@ -64,7 +64,7 @@ impl ReplayError {
         }
     }
 
-    /// Whether the request was wrong, and not the run.
+    /// Whether the request was invalid, rather than the run failed.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::BadSetting { .. } | Self::Unfit { .. } | Self::Trace { .. } => true,

@@ -1,28 +1,28 @@
-//! The way from the reader to the threads: batches of decoded requests through queues without locks, and the empty
-//! batches back. Nothing is allocated on the way, and the reader waits where it is far enough ahead.
+//! Queues from the reader to the threads: batches of decoded requests through lock-free channels, and the empty batches
+//! back. Nothing is allocated on the way. The reader blocks when it is far enough ahead.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-/// Requests that the reader is ahead, all lanes together.
+/// How far the reader runs ahead, in requests, over all lanes.
 const AHEAD: usize = 1 << 16;
-/// The fewest batches of a lane: one in the reader's hands, one in a thread's, and some between them.
+/// Minimum number of batches of a lane: one with the reader, one with a thread, and some in between.
 const BATCHES_MIN: usize = 4;
-/// Requests of a batch, where few or many threads share the work, and where they take turns at one lane.
+/// Requests per batch: with few lanes, with many lanes, and where threads take turns at one lane.
 const BATCH: usize = 1024;
 const BATCH_OF_MANY_LANES: usize = 128;
 const BATCH_SHARED: usize = 32;
-/// From so many lanes on they are many.
+/// The number of lanes from which on smaller batches are used.
 const MANY_LANES: usize = 16;
 
 /// How requests are dealt to threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneAssignment {
-    /// All to one.
+    /// One lane with one consumer.
     Single,
-    /// A batch to whoever comes for one.
+    /// One lane; each batch goes to the next thread that asks.
     Shared,
-    /// Those of one owner to one thread, among so many.
+    /// One lane per thread; the requests of one owner all go to one thread. Holds the number of threads.
     PerOwner(u32),
 }
 
@@ -58,23 +58,23 @@ pub(crate) struct LaneReceiver<T> {
 }
 
 impl<T> LaneReceiver<T> {
-    /// Tells the reader that nobody takes any more: it may wait for room that will not come.
+    /// Closes the lane: the reader no longer waits for room.
     pub(crate) fn close(&self) {
-        // It is full only of what lets the reader go on to the trace's end.
+        // The channel is full only if the reader can continue anyway.
         let _ = self.empty.try_send(Vec::new());
     }
 }
 
-/// The lanes for `lane_assignment`.
+/// Creates the lanes for `lane_assignment`.
 pub(crate) fn lanes<T>(lane_assignment: LaneAssignment) -> (Vec<LaneSender<T>>, Vec<LaneReceiver<T>>) {
     let batch = lane_assignment.batch();
     let batches = (AHEAD / (batch * lane_assignment.lanes())).max(BATCHES_MIN);
     let lane = |_| {
         let (full, filled) = sync_channel(batches);
-        // Room for one more: the sign that nobody takes any more.
+        // One slot more than batches: an extra batch signals that the lane is closed.
         let (emptied, empty) = sync_channel(batches + 1);
         for _ in 0..batches {
-            // There is room for all of them.
+            // The channel has room for all batches.
             let _ = emptied.try_send(Vec::with_capacity(batch));
         }
         let sender = LaneSender { full, empty, filling: None, batch };
@@ -83,12 +83,12 @@ pub(crate) fn lanes<T>(lane_assignment: LaneAssignment) -> (Vec<LaneSender<T>>, 
     (0..lane_assignment.lanes()).map(lane).unzip()
 }
 
-/// Nobody takes requests any more.
+/// The error of a lane whose receiver is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Disconnected;
 
-/// Puts `request` into the lane `at` of `senders`. Before it waits for room there, all others get what is theirs: they
-/// shall not wait for requests that are decoded.
+/// Puts `request` into the lane `at` of `senders`. Before it blocks for room there, it flushes all other lanes, so that
+/// their threads do not wait for requests that are already decoded.
 #[inline]
 pub(crate) fn enqueue<T>(senders: &mut [LaneSender<T>], at: usize, request: T) -> Result<(), Disconnected> {
     if senders[at].filling.is_none() {
@@ -111,7 +111,7 @@ pub(crate) fn enqueue<T>(senders: &mut [LaneSender<T>], at: usize, request: T) -
     if filling.len() == sender.batch { sender.send() } else { Ok(()) }
 }
 
-/// Hands over all batches that are not full yet.
+/// Sends all partly filled batches.
 pub(crate) fn flush<T>(senders: &mut [LaneSender<T>]) -> Result<(), Disconnected> {
     senders.iter_mut().try_for_each(LaneSender::send)
 }
@@ -121,13 +121,13 @@ impl<T> LaneSender<T> {
         let Some(batch) = self.filling.take() else { return Ok(()) };
         match self.full.try_send(batch) {
             Ok(()) => Ok(()),
-            // There are no more batches than there is room for.
+            // The channel has room for every batch that exists.
             Err(TrySendError::Disconnected(_) | TrySendError::Full(_)) => Err(Disconnected),
         }
     }
 }
 
-/// A thread's requests, one after the other.
+/// The requests of one thread, in order.
 pub(crate) struct Lane<'a, T> {
     receiver: &'a LaneReceiver<T>,
     batch: Vec<T>,
@@ -135,12 +135,12 @@ pub(crate) struct Lane<'a, T> {
 }
 
 impl<'a, T: Copy> Lane<'a, T> {
-    /// Requests that come out of `receiver`; several threads may take turns at it.
+    /// Requests of `receiver`. Several threads may share it.
     pub(crate) fn new(receiver: &'a LaneReceiver<T>) -> Self {
         Self { receiver, batch: Vec::new(), at: 0 }
     }
 
-    /// The next request; waits for the reader, and is nothing at the end.
+    /// The next request. Blocks for the reader; returns `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<T> {
         if self.at == self.batch.len() && !self.refill() {
@@ -150,7 +150,7 @@ impl<'a, T: Copy> Lane<'a, T> {
         Some(self.batch[self.at - 1])
     }
 
-    /// The request after that, where it is at hand.
+    /// The request after the next, if it is already decoded.
     pub(crate) fn peek(&self) -> Option<&T> {
         self.batch.get(self.at)
     }
@@ -161,7 +161,7 @@ impl<'a, T: Copy> Lane<'a, T> {
         if self.batch.capacity() > 0 {
             let mut batch = std::mem::take(&mut self.batch);
             batch.clear();
-            // A reader that has come to the trace's end takes none back.
+            // A reader at the end of the trace no longer takes batches back.
             let _ = self.receiver.empty.try_send(batch);
         }
         let next = self.receiver.full.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -202,7 +202,7 @@ mod tests {
         enqueue(&mut senders, 1, request(0)).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                // More than there is room for: the reader waits for the first lane until that is closed.
+                // More than fit: the reader blocks on the first lane until it is closed.
                 let all = (1..).try_for_each(|number| enqueue(&mut senders, 0, request(number)));
                 assert_eq!(all, Err(Disconnected));
             });

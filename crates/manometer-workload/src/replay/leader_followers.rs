@@ -1,8 +1,10 @@
-//! Who sends next, where any thread may: one leads and waits for the next request's time, one stands by, the rest rest.
+//! The leader/followers pattern for an open replay in which any thread may send the next request. One thread leads and
+//! waits until the next request is due, one stands by, and the rest sleep.
 //!
-//! The leader sends itself, so that no request pays for being handed over, and lets go of the lead just before. If it
-//! comes back before the next request is due, it leads on, and nobody was woken in vain. If the engine holds it up,
-//! whoever stands by, awake shortly before the next request is due, takes the lead and has another stand by.
+//! The leader sends the request itself, so that no request pays for a hand-over, and releases the lead just before. If
+//! it returns before the next request is due, it leads again and no thread was woken in vain. If the engine delays it,
+//! the stand-by thread, which wakes shortly before the next request is due, takes the lead and wakes another thread to
+//! stand by.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -14,23 +16,22 @@ use super::request::ReplayRequest;
 use super::schedule::Schedule;
 use crate::kv::gate::Gate;
 
-/// The longest sleep of who stands by: it has to look at the gate, and whether all is over.
+/// The longest sleep of the stand-by thread, which must look at the gate and at the end.
 const GATE_POLL_NS: u64 = 10_000_000;
 
-/// What whoever leads has in its hands.
+/// What the leader owns.
 pub(super) struct LeaderState<'a> {
     pub(super) lane: Lane<'a, ReplayRequest>,
     pub(super) dispatch: Dispatch,
 }
 
-/// The lead, and who waits for it.
+/// The lead and the threads that wait for it.
 pub(super) struct LeaderFollowers<'a> {
     lead: Mutex<LeaderState<'a>>,
     standby: Mutex<()>,
     resting: Mutex<u32>,
     called: Condvar,
-    /// When the next request that nobody has taken is due, since the schedule's zero; the end of time where it is not
-    /// known.
+    /// When the next request that no thread has taken is due, since the schedule's zero; the maximum if unknown.
     next_due_ns: AtomicU64,
     over: AtomicBool,
 }
@@ -47,7 +48,7 @@ impl<'a> LeaderFollowers<'a> {
         }
     }
 
-    /// Waits for the lead; nothing when all is over.
+    /// Waits for the lead. Returns `None` at the end.
     #[inline]
     pub(super) fn lead<C: Clock>(
         &self,
@@ -75,26 +76,26 @@ impl<'a> LeaderFollowers<'a> {
         }
     }
 
-    /// Tells when the request after the one that was taken is due, so that whoever stands by wakes for it.
+    /// Publishes when the next request is due, so that the stand-by thread wakes in time.
     #[inline]
     pub(super) fn set_next_due(&self, lane: &Lane<'_, ReplayRequest>) {
         let due_ns = lane.peek().map_or(u64::MAX, |next| next.due_ns);
         self.next_due_ns.store(due_ns, Ordering::Relaxed);
     }
 
-    /// How the schedule was kept, by all that led.
+    /// The dispatch delays of all leaders together.
     pub(super) fn dispatch(self) -> Dispatch {
         self.lead.into_inner().unwrap_or_else(PoisonError::into_inner).dispatch
     }
 
-    /// There is nothing left to send, or it is time to go home.
+    /// Ends all threads: no request is left, or the gate is stopped.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
         let _resting = self.resting();
         self.called.notify_all();
     }
 
-    /// Looks, each time a request is soon due and not more often than a thread can be woken, whether it has no leader.
+    /// Checks whenever a request is nearly due, and no more often than a thread can be woken, whether the lead is free.
     #[cold]
     fn stand_by<C: Clock>(
         &self,
@@ -117,7 +118,7 @@ impl<'a> LeaderFollowers<'a> {
         None
     }
 
-    /// Rests until somebody calls.
+    /// Sleeps until woken.
     #[cold]
     fn rest(&self) {
         let mut resting = self.resting();
@@ -128,7 +129,7 @@ impl<'a> LeaderFollowers<'a> {
         drop(self.called.wait(resting).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Has one of those that rest stand by.
+    /// Wakes one sleeping thread to stand by.
     #[cold]
     fn wake_one(&self) {
         let mut resting = self.resting();
@@ -143,7 +144,7 @@ impl<'a> LeaderFollowers<'a> {
     }
 }
 
-/// Takes hold of what nobody holds.
+/// Locks `held` if it is free.
 #[inline]
 fn free<T>(held: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match held.try_lock() {

@@ -1,4 +1,4 @@
-//! Loads the keys that a trace requires: each once, with its recorded size, in the order of the keys.
+//! Loads the keys that a trace requires: each once, with its recorded size, in key order.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use crate::kv::distribution::{Random, stream};
 use crate::kv::values::{ValueForm, ValueGenerator};
 use crate::workload::Progress;
 
-/// Loads `required`, unless `progress` is stopped.
+/// Loads `required`. Stops early when `progress` is stopped.
 pub(super) fn load(
     plan: &ReplayPlan,
     seed: u64,

@@ -1,8 +1,8 @@
-//! Replay: a trace's requests on a key-value engine, at their times.
+//! Replay: sends the requests of a trace to a key-value engine at their recorded times.
 //!
-//! [`ReplaySettings`] as written become a [`ReplayPlan`] that is checked and complete, after one reading of the trace
-//! ([`survey`]); [`run`] loads what the trace needs, and then a reader decodes requests ahead ([`read_ahead`]) while threads
-//! send them, as the model says ([`client`]). [`manometer_measure::ReplayOutcome`] reports the fidelity;
+//! [`ReplaySettings`] become a checked and complete [`ReplayPlan`] after one pass over the trace ([`survey`]). [`run`]
+//! loads the keys that the trace requires. Then a reader decodes requests ahead ([`read_ahead`]) while client threads
+//! ([`client`]) send them as the model requires. [`manometer_measure::ReplayOutcome`] reports the fidelity;
 //! `manometer-analysis` judges it.
 
 mod client;

@@ -1,53 +1,54 @@
-//! Whether requests are sent in the order of the trace.
+//! Detects requests sent out of the order of the trace.
 //!
-//! Which order matters follows from the model: that of all requests, that of a thread's (each client has one thread),
-//! or, where threads take requests from one another, that of each key's.
+//! The model decides which order counts: that of all requests, that of each client (a client has one thread), or, where
+//! threads share a lane, that of each key.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::survey::hash_id;
 
-/// Keys that are watched at a time; one that falls on another's place takes it.
-const PLACES: usize = 1 << 18;
-/// The part of a place that tells keys apart, and the part that counts.
+/// Slots of the table of keys. A key evicts the one before it in the same slot.
+const SLOTS: usize = 1 << 18;
+/// The bits of a slot that identify the key, and those that hold the request's number.
 const TAG_SHIFT: u32 = 48;
-const NUMBERS: u64 = (1 << TAG_SHIFT) - 1;
+const NUMBER_MASK: u64 = (1 << TAG_SHIFT) - 1;
 
-/// The order of each key's requests, as several threads send them.
+/// The last request sent for each key, shared by several threads.
 #[derive(Debug)]
 pub(super) struct KeyOrder(Box<[AtomicU64]>);
 
 impl KeyOrder {
     pub(super) fn new() -> Self {
-        Self((0..PLACES).map(|_| AtomicU64::new(0)).collect())
+        Self((0..SLOTS).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// The request `number` for `key` is sent now: was one of the same key sent that the trace has behind it?
+    /// Records that the request `number` for `key` is sent now. Returns whether a later request for the same key was
+    /// sent before.
     #[inline]
     fn breaks(&self, key: u64, number: u64) -> bool {
         let hash = hash_id(key);
-        let place = &self.0[hash as usize % PLACES];
-        let tagged = hash >> TAG_SHIFT << TAG_SHIFT | (number + 1) & NUMBERS;
-        let before = place.swap(tagged, Ordering::AcqRel);
-        let broken = before >> TAG_SHIFT == tagged >> TAG_SHIFT && before & NUMBERS > tagged & NUMBERS;
+        let slot = &self.0[hash as usize % SLOTS];
+        let tagged = hash >> TAG_SHIFT << TAG_SHIFT | (number + 1) & NUMBER_MASK;
+        let before = slot.swap(tagged, Ordering::AcqRel);
+        let broken = before >> TAG_SHIFT == tagged >> TAG_SHIFT && before & NUMBER_MASK > tagged & NUMBER_MASK;
         if broken {
-            place.store(before, Ordering::Release);
+            slot.store(before, Ordering::Release);
         }
         broken
     }
 }
 
-/// What one thread sees of the order.
+/// The order as one thread sees it.
 #[derive(Debug)]
 pub(super) enum Order<'a> {
-    /// It sends all requests that it has to keep in order: this many were sent, up to the last one's number.
+    /// The thread sends all requests whose order counts. Holds the number after the highest one sent.
     Own(u64),
-    /// Others send requests for the same keys.
+    /// Other threads send requests for the same keys.
     Shared(&'a KeyOrder),
 }
 
 impl Order<'_> {
-    /// Whether sending the request `number` for `key` now breaks the order.
+    /// Records that the request `number` for `key` is sent now. Returns whether it is out of order.
     #[inline]
     pub(super) fn breaks(&mut self, key: u64, number: u64) -> bool {
         match self {

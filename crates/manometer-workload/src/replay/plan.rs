@@ -1,4 +1,4 @@
-//! A replay, checked and complete.
+//! A checked and complete replay.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use super::survey_cache::{FileStamp, SurveyResult, cached_survey};
 use crate::kv::request::Operation;
 use crate::kv::values::{POOLS_WANTED, VALUE_BYTES_MAX, too_many_pools};
 
-/// Bytes of the values with which an engine without storage answers, where the trace has no size.
+/// Size of a value, in bytes, that an engine without storage returns where the trace records no size.
 const VALUE_BYTES_UNKNOWN: u64 = 100;
 
-/// A replay, checked and complete.
+/// A checked and complete replay.
 #[derive(Debug)]
 pub struct ReplayPlan {
     /// The engine under load.
@@ -28,15 +28,15 @@ pub struct ReplayPlan {
     pub options: EngineOptions,
     /// The trace.
     pub file: TraceFile,
-    /// Which requests wait for which.
+    /// Which requests wait for which answers.
     pub model: Model,
-    /// How the clock decides when one is sent.
+    /// When requests are sent.
     pub time: Timing,
-    /// How much faster than recorded.
+    /// The speed relative to the recording.
     pub factor: f64,
-    /// Threads that send requests.
+    /// The number of client threads.
     pub threads: u32,
-    /// Requests of the share that is replayed.
+    /// Requests of the replayed share.
     pub requests: u64,
     /// Notes about the trace for the user.
     pub notes: Vec<String>,
@@ -44,21 +44,21 @@ pub struct ReplayPlan {
     pub(super) share: Option<Share>,
     pub(super) value_size: Option<u32>,
     pub(super) required: Option<Vec<RequiredKey>>,
-    /// What the trace was when it was read, and how many requests all of it has.
+    /// The file's version when it was read, and the number of requests in the whole trace.
     pub(super) stamp: Option<FileStamp>,
     pub(super) all_requests: u64,
     pub(super) operations: Vec<Operation>,
     pub(super) resolution: DispatchResolution,
-    /// Bytes of the longest value, and of one on average.
+    /// Size of the longest value and of the average value, in bytes.
     pub(super) value_bytes_max: usize,
     pub(super) value_bytes_mean: usize,
 }
 
 impl ReplayPlan {
-    /// Resolves and checks `settings`; reads the trace once, and writes nothing.
+    /// Resolves and checks `settings`. Reads the trace once; writes nothing.
     ///
     /// # Errors
-    /// They or the trace are invalid.
+    /// The settings or the trace are invalid.
     pub fn new(settings: &ReplaySettings) -> Result<Self, ReplayError> {
         let (engine, options) = check(settings)?;
         let factor = settings.factor.unwrap_or(1.0);
@@ -106,13 +106,13 @@ impl ReplayPlan {
         })
     }
 
-    /// Bytes of the value of a request whose record has the size `recorded`.
+    /// Size in bytes of the value of a request whose record has the size `recorded`.
     #[inline]
     pub(super) fn value_bytes(&self, recorded: Option<u64>) -> u32 {
         self.value_size.unwrap_or_else(|| recorded.map_or(0, |bytes| bytes.min(VALUE_BYTES_MAX) as u32))
     }
 
-    /// How requests are dealt to threads.
+    /// How requests are assigned to threads.
     pub(super) fn lane_assignment(&self) -> LaneAssignment {
         match self.model {
             Model::Open | Model::ClosedConservative => LaneAssignment::Single,
@@ -121,18 +121,18 @@ impl ReplayPlan {
         }
     }
 
-    /// Whether this process prepares what all of them use.
+    /// Whether this process loads the data that all processes share.
     pub(super) fn prepares(&self) -> bool {
         self.share.is_none_or(|share| share.part == 0)
     }
 }
 
-/// The operations that a replay may hold; none where it cannot be.
+/// The operations that a replay of `settings` may send; empty if the settings are invalid.
 pub fn operations(settings: &ReplaySettings) -> Vec<Operation> {
     resolve(settings).map(|(_, cached_survey)| operations_of(settings, &cached_survey.survey)).unwrap_or_default()
 }
 
-/// The bytes that loading what the trace needs writes to the device; 0 where nothing is loaded or nothing kept there.
+/// Bytes that loading the required keys writes to the device; 0 if nothing is loaded or stored there.
 pub fn bytes_to_load(settings: &ReplaySettings) -> u64 {
     if !settings.load || !settings.keeps_data() {
         return 0;
@@ -143,7 +143,7 @@ pub fn bytes_to_load(settings: &ReplaySettings) -> u64 {
     load_size.key_bytes.saturating_add(fixed.unwrap_or(load_size.value_bytes))
 }
 
-/// The engine of `settings` and what their trace has and lacks, where they can be.
+/// The engine and the survey of the trace of `settings`, if they are valid.
 fn resolve(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Arc<SurveyResult>), ReplayError> {
     let (engine, _) = check(settings)?;
     let cached_survey = survey_of(settings)?;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::replay::ReplaySettings;
 
-/// What becomes of the trace `text` with the settings that `change` makes of the usual ones on the null engine.
+/// The plan of replaying the trace `text` on the null engine, with settings changed by `change`.
 fn planned(text: &str, change: impl FnOnce(&mut ReplaySettings)) -> Result<ReplayPlan, ReplayError> {
     let dir = tempfile::tempdir().unwrap();
     let file = TraceFile { trace: dir.path().join("trace.txt"), ..TraceFile::default() };
@@ -88,7 +88,7 @@ fn clients_and_order_are_required_where_they_matter() {
     refused("scan,a,1,\n", |settings| settings.engine = "map".to_owned(), "keeps no order of keys");
 }
 
-/// A plan for `engine` with a key of `key_bytes` bytes.
+/// The plan for `engine` with a key of `key_bytes` bytes.
 fn planned_on(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
     planned(&format!("1,a,3,7,5,get,0\n2,b,{key_bytes},7,5,get,0\n"), |settings| {
         settings.engine = engine.to_owned();

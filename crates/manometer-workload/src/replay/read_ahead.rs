@@ -1,4 +1,4 @@
-//! The reader: decodes the trace again, ahead of the threads that send it.
+//! The reader: decodes the trace a second time, ahead of the threads that send its requests.
 
 use manometer_trace::{Record, TraceReader};
 
@@ -10,8 +10,10 @@ use super::schedule::DueTimes;
 use super::second_pass::SecondPass;
 use super::survey::{hash_id, is_in_share, ordering_id};
 
-/// Deals the requests of `reader` to the lanes until its end, or until nobody takes them any more; an error where the
-/// trace is no longer what it was when it was first read.
+/// Distributes the requests of `reader` to the lanes until the trace ends or the lanes are closed.
+///
+/// # Errors
+/// The trace differs from the one that was surveyed.
 pub(super) fn read_ahead(
     plan: &ReplayPlan,
     lane_assignment: LaneAssignment,
@@ -43,7 +45,8 @@ pub(super) fn read_ahead(
     }
 }
 
-/// Which lane an owner's requests take: by other bits than those by which processes part them.
+/// The lane of an owner's requests. Uses other bits than [`is_in_share`](super::survey::is_in_share), so that each
+/// share uses all lanes.
 #[inline]
 fn lane_of(ordering_id: u64, lanes: u32) -> usize {
     (hash_id(ordering_id) >> 32) as usize % lanes as usize

@@ -1,34 +1,34 @@
-//! A request of a trace as it waits to be sent, and how its key is written.
+//! A decoded request of a trace, and the format of its key.
 
 use manometer_trace::{Operation as Recorded, Record};
 
 use crate::kv::request::Operation;
 
-/// The characters that keys are written in, in the order of their bytes: keys of one size sort as their ids do.
+/// The alphabet of keys, in byte order: keys of one length sort as their ids do.
 const DIGITS: &[u8; 64] = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
-/// How many characters an id takes.
+/// Characters of an id.
 pub(super) const KEY_BYTES_MIN: u32 = 11;
-/// The longest key that is written; what a trace has beyond that is cut off.
+/// The longest key that is written, in bytes; longer ones are truncated.
 pub(super) const KEY_BYTES_MAX: u32 = 64 << 10;
 
-/// A request, decoded.
+/// A decoded request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReplayRequest {
     /// When it is due, in nanoseconds since the schedule's zero.
     pub(super) due_ns: u64,
-    /// Which key.
+    /// The key's id.
     pub(super) key: u64,
-    /// Its place in the trace, from 0.
+    /// Its position in the trace, from 0.
     pub(super) number: u64,
-    /// Bytes of the value that it stores, or that a read that finds nothing puts.
+    /// Bytes of the value that the request stores, or that is put after a read misses.
     pub(super) value_bytes: u32,
-    /// Bytes of its key.
+    /// Length of the key in bytes.
     pub(super) key_bytes: u32,
-    /// What it asks for.
+    /// The operation.
     pub(super) operation: Operation,
 }
 
-/// What a recorded operation asks of a key-value engine. A block is a key, and what is stored there its value.
+/// The key-value operation for a recorded one. A block's number becomes a key, its content the value.
 pub(super) fn operation(recorded: Recorded) -> Operation {
     match recorded {
         Recorded::Get | Recorded::Read => Operation::Read,
@@ -41,12 +41,12 @@ pub(super) fn operation(recorded: Recorded) -> Operation {
     }
 }
 
-/// How long the key of `record` is written.
+/// Length in bytes of the key of `record` as it is written.
 pub fn key_bytes(record: &Record) -> u32 {
     record.key_size.unwrap_or(0).clamp(KEY_BYTES_MIN, KEY_BYTES_MAX)
 }
 
-/// Writes the key with the id `id` in `bytes` bytes, [`key_bytes`] of its record, over what `key` holds.
+/// Overwrites `key` with the key of the id `id`, `bytes` long (see [`key_bytes`]).
 #[inline]
 pub fn write_key(id: u64, bytes: u32, key: &mut Vec<u8>) {
     key.clear();

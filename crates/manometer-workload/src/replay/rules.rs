@@ -1,16 +1,16 @@
-//! Which timing goes with which model: Table 4.2 of the KV-replay thesis, with the unordered model beside it.
+//! Valid combinations of model and timing: Table 4.2 of the KV-replay thesis, extended by the unordered model.
 
 use super::error::ReplayError;
 use super::settings::{Model, ReplaySettings, Timing};
 
-/// The highest and lowest factor: beyond, a span of hours is shorter than one request, or longer than a life.
+/// The range of the speed factor. Beyond it a span of hours is shorter than one request, or longer than a life.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
-/// The most threads.
+/// The largest number of threads.
 const THREADS_MAX: u32 = 1024;
-/// Threads of an open or partly open replay unless said: as many requests may be under way.
+/// Default number of threads of an open or unordered replay: the most requests in flight.
 const THREADS_USUAL: u32 = 16;
 
-/// Why `model` cannot go with `time`; nothing where it can.
+/// Why `model` cannot be combined with `time`, if it cannot.
 fn conflict(model: Model, time: Timing) -> Option<&'static str> {
     match (model, time) {
         (Model::Open, Timing::Full) => Some(
@@ -30,7 +30,7 @@ fn conflict(model: Model, time: Timing) -> Option<&'static str> {
     }
 }
 
-/// Checks that model, timing, factor and threads go together.
+/// Checks the combination of model, timing, factor and threads.
 pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
     let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
     check_times(settings.model, settings.time, settings.factor)?;
@@ -47,7 +47,7 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
     }
 }
 
-/// Checks that model, timing and factor go together.
+/// Checks the combination of model, timing and factor.
 pub(crate) fn check_times(model: Model, time: Timing, factor: Option<f64>) -> Result<(), ReplayError> {
     let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
     if let Some(why) = conflict(model, time) {
@@ -81,11 +81,11 @@ fn check_share(settings: &ReplaySettings) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// How many threads `settings` mean, on an engine that answers `at_once` or not.
+/// The number of threads for `settings`; `at_once` is whether the engine answers without waiting.
 pub(super) fn threads(settings: &ReplaySettings, at_once: bool) -> u32 {
     let usual = match settings.model {
         Model::ClosedConservative => 1,
-        // A second thread would only take processor time from the first.
+        // A second thread would only compete with the first for the processor.
         _ if at_once => 1,
         _ => THREADS_USUAL,
     };

@@ -1,4 +1,4 @@
-//! A replay from its settings to its end.
+//! Runs a replay.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,14 +35,14 @@ use crate::kv::sampler::Sampler;
 use crate::kv::storage::{self, EngineData, EngineRequest};
 use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
 
-/// How often the threads' end is polled.
+/// How often the end of the threads is polled, in nanoseconds.
 const POLL_NS: u64 = 10_000_000;
 
-/// Runs the replay `settings` at `place` until the end of the trace, or until `driver` stops it: reads the trace once,
-/// loads the keys that it requires, and sends its requests. The last event is the outcome.
+/// Replays a trace at `place` until its end, or until `driver` stops it. Reads the trace once to survey it, loads the
+/// keys that it requires, and sends its requests. The last event is the outcome.
 ///
 /// # Errors
-/// The settings, the trace, the folder or the engine are invalid, or the engine failed.
+/// The settings, the trace, the directory or the engine are invalid, or the engine failed.
 pub fn run<C: Clock>(
     place: &WorkloadContext,
     settings: &ReplaySettings,
@@ -89,7 +89,7 @@ fn fill(
     Ok(())
 }
 
-/// Sends the trace, until its end or until `driver` stops it.
+/// Sends the requests until the trace ends or `driver` stops.
 fn replay<C: Clock>(
     plan: &ReplayPlan,
     seed: u64,
@@ -128,14 +128,15 @@ fn replay<C: Clock>(
             .drive(PreparedWorkload { facts, state: Some(engine.state_sampler()), script: Vec::new() }, &mut workload);
         let outcome = (workload.began_ns, !workload.is_at_end());
         gate.stop();
-        // Before they have ended: a thread with an empty lane waits for the reader, and the reader for room in another lane.
+        // Close the lanes before the threads have ended: a thread with an empty lane waits for the reader, and the
+        // reader for room in another lane.
         receivers.iter().for_each(LaneReceiver::close);
-        // The check releases a writer that the engine stalls, for example on a full disk.
+        // `check` releases a writer that the engine stalls, for example on a full disk.
         while clients.iter().any(|client| !client.is_finished()) {
             clock.sleep(POLL_NS);
             let _ = engine.check_background();
         }
-        // All of them: an unjoined thread that panicked would make the scope panic.
+        // Join all: an unjoined thread that panicked would make the scope panic.
         let ended: Vec<_> =
             clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
         let fed = reader_thread.join().unwrap_or(Err(ReplayError::Panicked));
@@ -151,7 +152,7 @@ fn replay<C: Clock>(
     Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &counters, whole) })
 }
 
-/// Measures how early threads have to wake, on a thread with the scheduling of those that will wait.
+/// Measures how early threads must wake, on a thread with the scheduling class of the client threads.
 fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<SchedulingClass>), ReplayError> {
     let trial = || {
         wake_precisely();
@@ -161,13 +162,13 @@ fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<SchedulingClass>), Repl
     std::thread::scope(|scope| scope.spawn(trial).join().map_err(|_| ReplayError::Panicked))
 }
 
-/// How many threads may spin at a time: one less than there are processors, which leaves one for the reader.
+/// How many threads may spin at a time: all processors but one, which is left to the reader.
 fn spinners() -> u32 {
     let processors = available_parallelism().map_or(1, NonZero::get);
     u32::try_from(processors.saturating_sub(1)).unwrap_or(u32::MAX).max(1)
 }
 
-/// Where the requests of thread `thread` come from.
+/// The source of requests of thread `thread`.
 fn source<'t, 'o>(
     plan: &ReplayPlan,
     thread: u32,
@@ -183,7 +184,7 @@ fn source<'t, 'o>(
     }
 }
 
-/// The lane that thread `thread` alone takes requests from.
+/// The lane that only thread `thread` consumes.
 fn own_lane<'o>(
     plan: &ReplayPlan,
     thread: u32,
@@ -192,7 +193,7 @@ fn own_lane<'o>(
     matches!(plan.lane_assignment(), LaneAssignment::PerOwner(_)).then(|| &receivers[thread as usize])
 }
 
-/// Marks the end of a thread, a panic included, and closes its own lane, so that the reader does not wait for it.
+/// Marks the end of a thread, also by a panic, and closes its own lane, so that the reader does not wait for it.
 struct ThreadGuard<'a> {
     at_work: &'a AtomicU32,
     own: Option<&'a LaneReceiver<ReplayRequest>>,
@@ -205,7 +206,7 @@ impl Drop for ThreadGuard<'_> {
     }
 }
 
-/// The dispatch errors of all threads together; nothing where there is no schedule.
+/// The dispatch delays of all threads together; `None` without a schedule.
 fn merge_dispatch(dispatch: Vec<Option<Dispatch>>) -> Option<Dispatch> {
     dispatch.into_iter().flatten().reduce(|mut all, one| {
         all.add(&one);

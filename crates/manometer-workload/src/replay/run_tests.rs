@@ -7,7 +7,7 @@ use super::*;
 use crate::replay::TraceFile;
 use crate::workload::testing::RunToEnd;
 
-/// A trace of `text`, and the settings that replay it on `engine`.
+/// A directory with the trace `text`, and settings that replay it on `engine`.
 fn scene(text: &str, engine: &str) -> (tempfile::TempDir, ReplaySettings) {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("trace.txt");
@@ -16,17 +16,17 @@ fn scene(text: &str, engine: &str) -> (tempfile::TempDir, ReplaySettings) {
     (dir, ReplaySettings { engine: engine.to_owned(), file, ..ReplaySettings::default() })
 }
 
-/// An engine that checks the order of what it is asked, and takes its time.
+/// An engine that answers slowly and checks the order of its requests.
 struct Checking {
-    /// Of each owner: how many of its requests are being answered, and the number of the last.
+    /// For each owner, the number of its requests in flight and the number of the last one.
     owners: Mutex<HashMap<u64, (u32, u64)>>,
-    /// From a key to its owner and the request's number: every key is asked for once.
+    /// From a key to its owner and the request's number. Each key is requested once.
     owner_of: HashMap<Vec<u8>, (u64, u64)>,
     violations: AtomicU32,
 }
 
 impl Checking {
-    /// So many more requests for `key` are being answered.
+    /// Changes the number of requests for `key` in flight by `more`.
     fn step(&self, key: &[u8], more: i32) {
         let (ordering_id, number) = self.owner_of[key];
         let mut owners = self.owners.lock().unwrap();
@@ -101,7 +101,7 @@ impl Engine for Checking {
     }
 }
 
-/// How often a replay of `model` breaks the order of each owner, as the engine sees it, and what the replay says.
+/// The number of order violations of each owner that the engine counts, and the outcome that the replay reports.
 fn order_broken(model: Model, threads: u32, ordering_id: impl Fn(u64) -> u64) -> (u32, ReplayOutcome) {
     const REQUESTS: u64 = 3_000;
     let line = |number: u64| format!("0,{number},8,10,{},get,0\n", number % 11);
@@ -140,7 +140,7 @@ fn the_engine_that_checks_sees_when_order_breaks() {
         session.get(key).unwrap();
         assert_eq!(engine.violations.load(Ordering::Relaxed), violations, "{key:?}");
     }
-    // In order, but begun before the one before it was answered; that of another owner may be.
+    // In order, but sent before the one before it was answered. Requests of other owners may be in flight.
     for (key, more, violations) in
         [(b"b", 1, 1), (b"c", 1, 1), (b"b", 1, 2), (b"b", -1, 2), (b"b", -1, 2), (b"b", 1, 2)]
     {
@@ -155,13 +155,13 @@ fn every_request_of_an_unordered_replay_is_sent_once() {
     assert!(!replayed.ordered);
 }
 
-/// What becomes of the trace `before` that is `after` once it has been read first.
+/// The result of replaying the trace `before`, changed to `after` once it was surveyed.
 fn replay_changed(before: &str, after: &str) -> Result<ReplayOutcome, WorkloadError> {
     let (dir, settings) = scene(before, "map");
     let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
     let mut plan = ReplayPlan::new(&settings).unwrap();
     std::fs::write(&settings.file.trace, after).unwrap();
-    // As if it were changed after it was opened again, so that only its requests tell.
+    // As if it had changed after it was reopened: only its requests reveal the change.
     plan.stamp = crate::replay::survey_cache::FileStamp::of(&settings.file.trace);
     let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: 10 };
     let engine = (plan.engine.open)(&request).unwrap();
@@ -192,7 +192,7 @@ fn a_trace_that_changed_before_its_second_reading_is_not_begun() {
     assert!(error.to_string().contains("it changed after it was first read"), "{error}");
 }
 
-/// What a thread allocates while it sends `requests` requests, from its first to its last.
+/// Bytes that a thread allocates while it sends `requests` requests, from the first to the last.
 fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
     let line = |number: u64| {
         let op = if number.is_multiple_of(3) { "set" } else { "get" };
@@ -243,7 +243,7 @@ fn nothing_is_allocated_on_the_way() {
     }
 }
 
-/// As many requests of one client as no lane holds, the later ones not due within this test.
+/// More requests of one client than a lane holds; the later ones are not due within this test.
 fn one_client(requests: u64) -> String {
     (0..requests).map(|number| format!("{},{number},8,10,1,get,0\n", number / 1_000 * 3_600)).collect()
 }
@@ -252,7 +252,7 @@ fn one_client(requests: u64) -> String {
 fn a_thread_that_panics_ends_the_replay_of_the_others() {
     let (_dir, settings) = scene(&one_client(100_000), "null");
     let settings = ReplaySettings { model: Model::ClosedPerClient, threads: Some(16), ..settings };
-    // The engine that checks knows none of the keys, and panics.
+    // The engine knows none of the keys, and panics.
     let engine = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
     let plan = ReplayPlan::new(&settings).unwrap();
     let ended = replay(&plan, 1, &engine, &MonotonicClock, &mut RunToEnd, false);

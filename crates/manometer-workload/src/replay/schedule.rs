@@ -1,4 +1,5 @@
-//! When requests are due, and waiting for it: asleep until shortly before, then awake.
+//! The schedule of a replay: when requests are due, and waiting until then. Threads sleep until shortly before and then
+//! spin.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -6,19 +7,20 @@ use manometer_measure::Clock;
 
 use crate::kv::gate::Gate;
 
-/// The longest time that a sleeping thread does not look at the gate.
+/// The longest time that a sleeping thread does not look at the gate, in nanoseconds.
 const GATE_POLL_NS: u64 = 10_000_000;
-/// Sleeps by which the margin is first found, and how long they are: a processor that rests for longer wakes later.
+/// The number of sleeps that calibrate the margin, and their lengths in nanoseconds: a processor wakes later from a
+/// longer sleep.
 const TRIALS: usize = 64;
 const TRIALS_NS: [u64; 4] = [50_000, 200_000, 800_000, 3_200_000];
-/// The margin is at least and at most this: a machine that wakes threads later than that is too busy to spin on.
+/// Range of the margin in nanoseconds. A machine that wakes threads later than that is too busy for spinning.
 const MARGIN_NS: (u64, u64) = (5_000, 250_000);
-/// By how much the margin grows after a sleep that took longer than it, and shrinks after one that did not: where the
-/// two cancel out, it covers 199 of 200.
+/// By how much the margin grows after a wake-up later than the margin, and shrinks after any other, in nanoseconds. In
+/// balance the margin covers 199 of 200 wake-ups.
 const GROWTH_NS: u64 = 3_980;
 const SHRINKAGE_NS: u64 = 20;
 
-/// From the times of a trace to when its requests are due.
+/// Converts the times of a trace to due times.
 #[derive(Debug, Clone)]
 pub(crate) struct DueTimes {
     factor: f64,
@@ -28,13 +30,13 @@ pub(crate) struct DueTimes {
 }
 
 impl DueTimes {
-    /// Times that are replayed `factor` times as fast as recorded.
+    /// Due times of a replay `factor` times as fast as recorded.
     pub(crate) fn new(factor: f64) -> Self {
         Self { factor, first_ns: None, latest_ns: 0, due_ns: 0 }
     }
 
-    /// When the next request is due, in nanoseconds since the schedule's zero. One without a time, or whose time is
-    /// earlier than one before it, is due with the one before it: requests stay in the order of the trace.
+    /// When the next request is due, in nanoseconds since the schedule's zero. A request without a time, or with one
+    /// earlier than a time before it, is due with the request before it: requests stay in the order of the trace.
     #[inline]
     pub(crate) fn due_ns(&mut self, time_ns: Option<u64>) -> u64 {
         let Some(time_ns) = time_ns else { return self.due_ns };
@@ -47,31 +49,31 @@ impl DueTimes {
         self.due_ns
     }
 
-    /// By how much `time_ns` is earlier than the latest time before it.
+    /// By how much `time_ns` is earlier than the latest time so far, in nanoseconds.
     pub(crate) fn behind_ns(&self, time_ns: u64) -> u64 {
         if self.first_ns.is_some() { self.latest_ns.saturating_sub(time_ns) } else { 0 }
     }
 }
 
-/// What all threads that wait for their requests' times share.
+/// The schedule that all waiting threads share.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// When the schedule's zero is, on the clock.
+    /// The schedule's zero, on the clock.
     zero_ns: AtomicU64,
-    /// How long before a request is due its thread wakes; 0 where requests are sent as fast as they are answered.
+    /// How long before a request is due its thread wakes; 0 at full speed.
     margin_ns: AtomicU64,
-    /// How many more threads may spin: more than there are processors would take them from one another.
+    /// How many more threads may spin. More than there are processors would displace one another.
     spinners: AtomicU32,
 }
 
-/// A request's time has come.
+/// When a request was due and when it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment {
-    /// When the schedule's zero was.
+pub(super) struct SendTime {
+    /// The schedule's zero, on the clock.
     pub(super) zero_ns: u64,
-    /// When the request was due, on the clock.
+    /// When the request is due, on the clock.
     pub(super) due_ns: u64,
-    /// What time it is.
+    /// The time now, on the clock.
     pub(super) now_ns: u64,
 }
 
@@ -85,17 +87,17 @@ impl Schedule {
         }
     }
 
-    /// Whether nobody waits for it: requests are sent as fast as they are answered.
+    /// Whether the replay runs at full speed, without a schedule.
     pub(super) fn is_free(&self) -> bool {
         self.margin_ns() == 0
     }
 
-    /// Sets when the zero is. Only while no thread passes the gate.
+    /// Sets the zero. Call only while the gate is closed.
     pub(super) fn begin_at(&self, zero_ns: u64) {
         self.zero_ns.store(zero_ns, Ordering::Release);
     }
 
-    /// When the zero is, on the clock.
+    /// The schedule's zero, on the clock.
     pub(super) fn zero_ns(&self) -> u64 {
         self.zero_ns.load(Ordering::Acquire)
     }
@@ -106,12 +108,13 @@ impl Schedule {
         self.margin_ns.load(Ordering::Relaxed)
     }
 
-    /// Has threads sleep for as long as they can; they may wake too late until the margin has grown again.
+    /// Resets the margin to its minimum, so that threads sleep as long as they can. They may wake late until it has
+    /// grown again.
     pub(super) fn shrink_margin(&self) {
         self.margin_ns.store(MARGIN_NS.0, Ordering::Relaxed);
     }
 
-    /// A thread woke so long after the time that it wanted to.
+    /// Adjusts the margin after a thread woke `late_ns` after the time it asked for.
     #[inline]
     fn adjust_margin(&self, late_ns: u64) {
         let margin_ns = self.margin_ns();
@@ -119,10 +122,10 @@ impl Schedule {
         self.margin_ns.store(next_ns.clamp(MARGIN_NS.0, MARGIN_NS.1), Ordering::Relaxed);
     }
 
-    /// Waits until a request that is due at `due_ns` since the zero is due; nothing when it is time to go home.
-    /// In a pause it waits on: the zero moves with it.
+    /// Waits until a request that is due `due_ns` after the zero is due. Returns `None` when the gate is stopped. Waits
+    /// through a pause, which moves the zero.
     #[inline]
-    pub(super) fn wait<C: Clock>(&self, due_ns: u64, clock: &C, gate: &Gate, turn: &mut u32) -> Option<Moment> {
+    pub(super) fn wait<C: Clock>(&self, due_ns: u64, clock: &C, gate: &Gate, turn: &mut u32) -> Option<SendTime> {
         loop {
             if !gate.pass(turn) {
                 return None;
@@ -131,7 +134,7 @@ impl Schedule {
             let due_ns = zero_ns.saturating_add(due_ns);
             let now_ns = clock.now_ns();
             if now_ns >= due_ns {
-                return Some(Moment { zero_ns, due_ns, now_ns });
+                return Some(SendTime { zero_ns, due_ns, now_ns });
             }
             let margin_ns = self.margin_ns();
             if due_ns - now_ns > margin_ns {
@@ -141,7 +144,7 @@ impl Schedule {
             } else if self.may_spin() {
                 let now_ns = clock.spin_until(due_ns);
                 self.spinners.fetch_add(1, Ordering::Relaxed);
-                return Some(Moment { zero_ns, due_ns, now_ns });
+                return Some(SendTime { zero_ns, due_ns, now_ns });
             } else {
                 clock.sleep_until(due_ns);
             }
@@ -155,8 +158,8 @@ impl Schedule {
     }
 }
 
-/// How long before its time a thread has to be woken here, so that it is awake when its time comes: the second longest
-/// that it took in some trials.
+/// Measures how early a thread must be woken on this host to be awake in time, in nanoseconds: the second longest delay
+/// of some trials.
 pub(crate) fn margin_ns(clock: &(impl Clock + ?Sized)) -> u64 {
     let late_ns = |trial: usize| {
         let until_ns = clock.now_ns() + TRIALS_NS[trial % TRIALS_NS.len()];
@@ -201,8 +204,8 @@ mod tests {
         gate.open();
         let mut turn = 0;
         let mut wait = |due_ns| schedule.wait(due_ns, &clock, &gate, &mut turn).unwrap();
-        assert_eq!(wait(25_000_000), Moment { zero_ns: 2_000, due_ns: 25_002_000, now_ns: 25_002_000 });
-        assert_eq!(wait(0), Moment { zero_ns: 2_000, due_ns: 2_000, now_ns: 25_002_000 });
+        assert_eq!(wait(25_000_000), SendTime { zero_ns: 2_000, due_ns: 25_002_000, now_ns: 25_002_000 });
+        assert_eq!(wait(0), SendTime { zero_ns: 2_000, due_ns: 2_000, now_ns: 25_002_000 });
         gate.stop();
         assert_eq!(schedule.wait(50_000_000, &clock, &gate, &mut turn), None);
     }

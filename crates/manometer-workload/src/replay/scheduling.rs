@@ -1,30 +1,31 @@
-//! The scheduling of threads that wait for their requests' times.
+//! The scheduling class of threads that wait until their requests are due.
 //!
-//! A thread that waits for the time of its request asks for real-time scheduling, so that it is woken at once. The
-//! kernel takes a processor away from a real-time thread that leaves nothing of it to others for most of a second: one
-//! that hardly sleeps first has the margin shrink, so that it sleeps between requests that are close together, and if
-//! that does not help goes back to usual scheduling for a while, with the highest priority there.
+//! Such a thread requests real-time scheduling, so that it is woken at once. The kernel throttles a real-time thread
+//! that hardly leaves its processor to others for most of a second. A thread that hardly sleeps therefore first resets
+//! the margin, so that it sleeps between requests that are close together; if that does not help, it returns to normal
+//! scheduling with the highest priority for a while.
 
 use manometer_measure::Clock;
 
-/// The lowest real-time priority: above all that is not real-time, below all else that is.
+/// The lowest real-time priority: above all normal threads, below all other real-time threads.
 const PRIORITY: i32 = 1;
-/// The highest usual priority.
+/// The highest normal priority.
 const NICE: i32 = -20;
-/// How long a thread is watched, and the share of that in which it has to leave its processor to others.
+/// Length of an observation interval in nanoseconds, and the share of it that a thread must leave its processor to
+/// others.
 const WATCHED_NS: u64 = 100_000_000;
 const LEFT_SHARE: f64 = 0.08;
-/// For how many such stretches it may do without: the kernel gives others their share after ten of them.
+/// How many intervals in a row a thread may leave less: the kernel throttles after ten.
 const SLEEPLESS_MAX: u32 = 8;
 
-/// The scheduling that a thread may have.
+/// The scheduling class of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SchedulingClass {
     /// Real-time scheduling.
     RealTime,
-    /// Only a higher usual priority.
+    /// Normal scheduling with a higher priority.
     Nice,
-    /// Neither.
+    /// Normal scheduling.
     Nothing,
 }
 
@@ -41,7 +42,7 @@ impl SchedulingClass {
         }
     }
 
-    /// A description for people.
+    /// A description for the user.
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::RealTime => "real-time (SCHED_FIFO), as far as there is time to sleep between requests",
@@ -51,32 +52,32 @@ impl SchedulingClass {
     }
 }
 
-/// A thread's scheduling.
+/// A thread's scheduling class and its use of the processor.
 #[derive(Debug)]
 pub(super) struct ThreadScheduling {
     allowed: SchedulingClass,
     is_real_time: bool,
     since_ns: u64,
-    /// The processor time that it had taken by then: all that it waits for, its answers too, is time that it leaves.
+    /// Processor time used up to then, in nanoseconds. Waiting, also for answers, uses none.
     taken_ns: u64,
-    /// How many stretches in a row it has been real-time and hardly left its processor.
+    /// Intervals in a row in which the thread was real-time and hardly left its processor.
     sleepless: u32,
 }
 
 impl ThreadScheduling {
-    /// That of a thread that does not wait for times.
+    /// The scheduling of a thread at full speed, which waits for no due times.
     pub(super) fn none() -> Self {
         Self { allowed: SchedulingClass::Nothing, is_real_time: false, since_ns: 0, taken_ns: 0, sleepless: 0 }
     }
 
-    /// All that this thread may ask for.
+    /// Requests the best scheduling class for this thread.
     pub(super) fn most(clock: &impl Clock) -> Self {
         let allowed = SchedulingClass::here();
         let is_real_time = allowed == SchedulingClass::RealTime;
         Self { allowed, is_real_time, since_ns: clock.now_ns(), taken_ns: taken_ns(), sleepless: 0 }
     }
 
-    /// Checks at intervals how much processor time it leaves to others; returns whether it should sleep more.
+    /// Checks at intervals how much processor time the thread leaves to others. Returns whether it should sleep more.
     #[inline]
     pub(super) fn watch(&mut self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.since_ns) >= WATCHED_NS && self.judge(now_ns, taken_ns())
@@ -95,18 +96,19 @@ impl ThreadScheduling {
     }
 }
 
-/// The processor time that this thread has taken.
+/// Processor time used by this thread, in nanoseconds.
 fn taken_ns() -> u64 {
     let taken = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     u64::try_from(taken.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(taken.tv_nsec).unwrap_or(0)
 }
 
-/// Puts this thread into real-time scheduling or back; threads that it starts stay out of it. Tells whether it could.
+/// Switches this thread to real-time scheduling or back; its child threads stay out of it. Returns whether it
+/// succeeded.
 #[cfg(target_os = "linux")]
 fn set_real_time(wanted: bool) -> bool {
     let (policy, sched_priority) = if wanted { (libc::SCHED_FIFO, PRIORITY) } else { (libc::SCHED_OTHER, 0) };
     let parameters = libc::sched_param { sched_priority };
-    // SAFETY: the call only reads `parameters`, which live as long as it lasts; 0 is the calling thread.
+    // SAFETY: the call only reads `parameters`, which outlives it; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &raw const parameters) == 0 }
 }
 
@@ -137,7 +139,7 @@ mod tests {
                     return;
                 }
                 assert!(!scheduling.watch(WATCHED_NS - 1), "it is not judged yet");
-                // It takes all of each stretch.
+                // It uses all of each interval.
                 let mut shall_sleep_more = |stretch: u64| scheduling.judge(stretch * WATCHED_NS, stretch * WATCHED_NS);
                 assert!(shall_sleep_more(1));
                 assert!((2..=8).all(|stretch| !shall_sleep_more(stretch)));
@@ -146,7 +148,7 @@ mod tests {
                 assert!(!scheduling.is_real_time, "the kernel would stop it");
                 scheduling.judge(10 * WATCHED_NS, 10 * WATCHED_NS);
                 assert!(scheduling.is_real_time, "it tries again");
-                // It took half, and waited for its times or for answers in the other.
+                // It used half, and waited in the other half.
                 assert!(!scheduling.judge(11 * WATCHED_NS, 10 * WATCHED_NS + WATCHED_NS / 2));
                 assert_eq!(scheduling.sleepless, 0);
             });

@@ -1,4 +1,4 @@
-//! The second reading of a trace: checks that it did not change since the first.
+//! The second reading of a trace: checks that the trace has not changed since the survey.
 
 use manometer_trace::TraceReader;
 
@@ -6,7 +6,7 @@ use super::error::ReplayError;
 use super::settings::TraceFile;
 use super::survey_cache::FileStamp;
 
-/// Opens a trace that was read before, and checks that its stamp is still `stamp`.
+/// Opens a trace that was surveyed before, and checks that its stamp is still `stamp`.
 pub(crate) fn reopen(file: &TraceFile, stamp: Option<FileStamp>) -> Result<Box<dyn TraceReader>, ReplayError> {
     let trace = file.options().and_then(|options| manometer_trace::open(&file.trace, &options));
     let describe = |error| ReplayError::Trace { path: file.trace.display().to_string(), error };
@@ -18,7 +18,7 @@ pub(crate) fn reopen(file: &TraceFile, stamp: Option<FileStamp>) -> Result<Box<d
     Ok(reader)
 }
 
-/// Counts the requests of a trace that is read again, and checks their sizes.
+/// Counts the requests of the second reading and checks their sizes.
 pub(crate) struct SecondPass<'a> {
     file: &'a TraceFile,
     requests: u64,
@@ -26,12 +26,12 @@ pub(crate) struct SecondPass<'a> {
 }
 
 impl<'a> SecondPass<'a> {
-    /// The second reading of `file`, which has `requests`.
+    /// The second reading of `file`, which had `requests` requests.
     pub(crate) fn new(file: &'a TraceFile, requests: u64) -> Self {
         Self { file, requests, seen: 0 }
     }
 
-    /// The next request moves `bytes`, and the longest had `most`.
+    /// Checks the next request, of `bytes` bytes, against the longest of the survey, `most`.
     #[inline]
     pub(crate) fn check(&mut self, bytes: u64, most: u64) -> Result<(), ReplayError> {
         if self.seen == self.requests || bytes > most {
@@ -41,7 +41,7 @@ impl<'a> SecondPass<'a> {
         Ok(())
     }
 
-    /// The trace is at its end.
+    /// Checks the number of requests at the end of the trace.
     pub(crate) fn end(&self) -> Result<(), ReplayError> {
         if self.seen < self.requests {
             return Err(changed(self.file, format!("it ended after {} of {} requests", self.seen, self.requests)));

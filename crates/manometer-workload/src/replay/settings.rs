@@ -9,37 +9,37 @@ use serde::{Deserialize, Serialize};
 use crate::settings_file::LONGEST_FILE_BYTES;
 use manometer_target::engine::EngineOptions;
 
-/// A recorded trace on a key-value engine.
+/// A replay of a recorded trace on a key-value engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReplaySettings {
     /// The engine's name; `manometer engines` lists them.
     pub engine: String,
-    /// The engine's options: its own options file, or a table of them.
+    /// The engine's options: the path of its own options file, or a table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<EngineOptions>,
     /// The trace.
     #[serde(flatten)]
     pub file: TraceFile,
-    /// Which requests wait for the answers to which.
+    /// Which requests wait for which answers.
     pub model: Model,
     /// When requests are sent.
     pub time: Timing,
-    /// How much faster than recorded, with `time = "scaled"`: 2 halves the span.
+    /// The speed relative to the recording, with `time = "scaled"`: 2 halves the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
     /// Threads that send requests: the most requests in flight. Default: 1 where the model requires it or the engine
     /// answers at once, else 16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Loads the keys that the trace requires before its first request, with the recorded sizes.
+    /// Whether to load the keys that the trace requires, with their recorded sizes, before the first request.
     pub load: bool,
-    /// What follows a read that finds nothing.
+    /// What to do after a read misses.
     pub on_miss: OnMiss,
-    /// Bytes of each value; default: as recorded.
+    /// Bytes of each value. Default: as recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_size: Option<u32>,
-    /// The share of the trace, where several processes replay it together.
+    /// The share of the trace that this process replays, if several replay it together.
     #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
@@ -63,19 +63,19 @@ impl Default for ReplaySettings {
     }
 }
 
-/// Which trace, and how it is read.
+/// The trace and its format.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TraceFile {
-    /// Its path; plain or compressed by gzip, zstd, lz4 or xz.
+    /// The path of the trace: plain, or compressed with gzip, zstd, lz4 or xz.
     pub trace: PathBuf,
-    /// How it is read, where its content does not show it.
+    /// The format, where the content does not identify it.
     #[serde(flatten)]
     pub form: TraceForm,
 }
 
 impl TraceFile {
-    /// How it is read.
+    /// The options for reading the trace.
     ///
     /// # Errors
     /// A setting is invalid; the text says what would be right.
@@ -84,7 +84,7 @@ impl TraceFile {
     }
 }
 
-/// The files that the settings name and that are read as a whole: options, and a trace of up to 16 MiB.
+/// The files that the settings name and that are read whole: options, and a trace of up to 16 MiB.
 pub fn files_named(settings: &ReplaySettings) -> Vec<PathBuf> {
     let options = match &settings.options {
         Some(EngineOptions::File(file)) => Some(file.clone()),
@@ -95,7 +95,7 @@ pub fn files_named(settings: &ReplaySettings) -> Vec<PathBuf> {
     options.into_iter().chain(is_short.then(|| trace.clone())).collect()
 }
 
-/// Which requests wait for which.
+/// Which requests wait for which answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -106,15 +106,15 @@ pub enum Model {
     ClosedConservative,
     /// Each request waits for the answers to the requests of its client before it.
     ClosedPerClient,
-    /// Each request waits for the last answer of its thread: several threads, at full speed; order may break.
+    /// Each request waits for the last answer of its thread: several threads, at full speed. The order may be violated.
     ClosedUnordered,
 }
 
 impl Model {
-    /// All of them.
+    /// All models.
     pub const ALL: [Self; 4] = [Self::Open, Self::ClosedConservative, Self::ClosedPerClient, Self::ClosedUnordered];
 
-    /// Its name.
+    /// The name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -124,27 +124,27 @@ impl Model {
         }
     }
 
-    /// Whether it keeps an order among requests.
+    /// Whether the model preserves an order of requests.
     pub fn is_ordered(self) -> bool {
         matches!(self, Self::ClosedConservative | Self::ClosedPerClient)
     }
 }
 
-/// How the clock decides when a request is sent.
+/// When requests are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timing {
-    /// As fast as answers come.
+    /// At full speed: each as soon as the answers it waits for have arrived.
     Full,
-    /// As recorded.
+    /// At the recorded times.
     #[default]
     Original,
-    /// As recorded, faster or slower by a factor.
+    /// At the recorded times, scaled by a factor.
     Scaled,
 }
 
 impl Timing {
-    /// Its name.
+    /// The name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -154,22 +154,22 @@ impl Timing {
     }
 }
 
-/// What follows a read that finds nothing.
+/// What to do after a read misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMiss {
     /// Nothing.
     #[default]
     Nothing,
-    /// The value is put, as behind a look-aside cache.
+    /// Put the value, as a look-aside cache does.
     Put,
 }
 
-/// A part of a trace.
+/// A share of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Which part, from 0.
+    /// The index of the share, from 0.
     pub part: u32,
-    /// Of how many.
+    /// The number of shares.
     pub of: u32,
 }

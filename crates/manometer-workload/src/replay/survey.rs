@@ -1,4 +1,4 @@
-//! The first reading of a trace: what it has and lacks, and the keys that it requires.
+//! The first reading of a trace: its contents, what they lack, and the keys that it requires.
 
 use std::hash::Hasher as _;
 
@@ -10,10 +10,10 @@ use super::request::key_bytes;
 use super::schedule::DueTimes;
 use super::settings::{Model, Share, TraceFile};
 
-/// How far times may go back: threads that record beside one another mix theirs up by less.
+/// How far times may go back, in nanoseconds: concurrent recording threads interleave by less.
 pub(crate) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
 
-/// A number that spreads ids, which may be plain numbers, evenly.
+/// A hash that spreads ids evenly, also sequential ones.
 #[inline]
 pub(crate) fn hash_id(id: u64) -> u64 {
     let mut hash = IdHash::default();
@@ -21,7 +21,7 @@ pub(crate) fn hash_id(id: u64) -> u64 {
     hash.finish()
 }
 
-/// Whose order `model` keeps: that of clients or that of keys. A model without order divides requests by key.
+/// The id whose order `model` preserves: that of the client or of the key. A model without order partitions by key.
 #[inline]
 pub(crate) fn ordering_id(model: Model, record: &Record) -> u64 {
     match model {
@@ -36,7 +36,7 @@ pub(crate) fn is_in_share(share: Option<Share>, model: Model, record: &Record) -
     share.is_none_or(|share| hash_id(ordering_id(model, record)) % u64::from(share.of) == u64::from(share.part))
 }
 
-/// A key that has to be there before the first request.
+/// A key that must exist before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequiredKey {
     pub(crate) key: u64,
@@ -51,34 +51,34 @@ pub(crate) struct Survey {
     /// Requests of the whole trace, and of the share that is replayed.
     pub(crate) all_requests: u64,
     pub(crate) requests: u64,
-    /// Of the whole trace: requests without a time, times earlier than one before them, and by how much at most.
+    /// Of the whole trace: requests without a time, times earlier than a time before them, and the largest such step.
     pub(crate) times_absent: u64,
     pub(crate) times_backward: u64,
     pub(crate) backward_ns: u64,
-    /// Where that was first too much: the request, counted from 1, and by how much.
+    /// The first request, counted from 1, whose time goes back too far, and by how much.
     pub(crate) turned_back: Option<(u64, u64)>,
-    /// From the first time to the latest, and the steps in which the trace's own clock goes.
+    /// The span from the first time to the latest, and the resolution of the trace's clock.
     pub(crate) span_ns: u64,
     pub(crate) step_ns: u64,
-    /// Of the share: operations, by their number.
+    /// Of the share: requests by operation number.
     pub(crate) operations: [u64; Operation::ALL.len()],
-    /// Requests that bring a value whose size is not told, and reads of which the same is true.
+    /// Of the share: stores, and reads, whose value size is not recorded.
     pub(crate) stores_unsized: u64,
     pub(crate) reads_unsized: u64,
-    /// Of the whole trace: sizes that are told, how many, their sum and the largest.
+    /// Of the whole trace: the number of recorded sizes, their sum and the largest.
     pub(crate) sized: u64,
     pub(crate) size_sum: u128,
     pub(crate) size_max: u64,
-    /// The longest key as it is written, of the whole trace.
+    /// Of the whole trace: the longest key as it is written.
     pub(crate) key_bytes_max: u32,
     /// Requests without a client.
     pub(crate) clients_absent: u64,
-    /// Requests of a device without a place, and the end of the others in bytes.
+    /// Block requests without an offset, and the end of the others in bytes.
     pub(crate) unplaced: u64,
     pub(crate) reach_bytes: u64,
-    /// The longest read or write of a device, in bytes.
+    /// The largest block read or write, in bytes.
     pub(crate) moved_max: u64,
-    /// What has to be there for the whole trace, where that was asked for; in the order of first uses.
+    /// The keys that the whole trace requires, if collected, in the order of their first use.
     pub(crate) required: Vec<RequiredKey>,
     /// The damage of the trace, if any.
     pub(crate) damage: Option<TraceError>,
@@ -110,7 +110,7 @@ pub(crate) fn survey(
     Ok(surveyor.done())
 }
 
-/// Looks at one record after the other.
+/// Accumulates the survey record by record.
 struct Surveyor {
     survey: Survey,
     model: Model,
@@ -173,7 +173,7 @@ impl Surveyor {
         }
     }
 
-    /// Keys and sizes are those of the whole trace: one process loads for all that share it.
+    /// Counts keys and sizes of the whole trace: one process loads for all shares.
     fn add_key(&mut self, record: &Record) {
         self.survey.key_bytes_max = self.survey.key_bytes_max.max(key_bytes(record));
         if let Some(bytes) = record.value_size {
@@ -197,12 +197,12 @@ impl Surveyor {
     }
 }
 
-/// Whether the operation asks for a value.
+/// Whether the operation reads a value.
 pub(crate) fn is_read(operation: Operation) -> bool {
     matches!(operation, Operation::Get | Operation::Read)
 }
 
-/// The largest power of ten that both `step_ns`, 0 at first, and `time_ns` are multiples of; a minute at most.
+/// The largest power of ten, up to a minute, that divides both `step_ns`, 0 at first, and `time_ns`.
 #[inline]
 fn common_step(step_ns: u64, time_ns: u64) -> u64 {
     const COARSEST_NS: u64 = 60_000_000_000;

@@ -1,4 +1,4 @@
-//! Surveys of traces, each made once for all who ask while the trace stays as it is.
+//! A cache of surveys: each trace is surveyed once while its file does not change.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,7 +11,7 @@ use super::settings::{Model, Share, TraceFile};
 use super::survey::{RequiredKey, Survey, survey};
 use crate::kv::values::VALUE_BYTES_MAX;
 
-/// The most surveys that are kept.
+/// The largest number of cached surveys.
 const CACHE_MAX: usize = 64;
 
 /// Identifies a version of a file.
@@ -24,7 +24,7 @@ pub(crate) struct FileStamp {
 }
 
 impl FileStamp {
-    /// The stamp of the file at `path`; nothing where there is none.
+    /// The stamp of the file at `path`; `None` if there is no regular file.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let file = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let changed = (file.ctime(), file.ctime_nsec());
@@ -32,7 +32,7 @@ impl FileStamp {
     }
 }
 
-/// What loading the keys that a trace needs takes.
+/// The size of loading the keys that a trace requires.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LoadSize {
     pub(crate) keys: u64,
@@ -56,24 +56,24 @@ impl LoadSize {
     }
 }
 
-/// What a trace has and lacks, without the keys themselves.
+/// The survey of a trace, without the required keys.
 #[derive(Debug)]
 pub(crate) struct SurveyResult {
     pub(crate) survey: Survey,
     pub(crate) load_size: LoadSize,
-    /// What it was when it was read; nothing for what is no file.
+    /// The stamp of the file when it was read; `None` for anything but a regular file.
     pub(crate) stamp: Option<FileStamp>,
 }
 
 impl SurveyResult {
-    /// Reads the trace; the keys that have to be there before it come beside.
+    /// Surveys the trace. Returns the required keys separately.
     pub(crate) fn read(
         file: &TraceFile,
         model: Model,
         share: Option<Share>,
         with_required: bool,
     ) -> Result<(Self, Vec<RequiredKey>), TraceError> {
-        // Before it is read: what changes it meanwhile shows.
+        // Taken before reading, so that a change during the reading is noticed.
         let stamp = FileStamp::of(&file.trace);
         let mut survey = survey(file, model, share, with_required)?;
         let required = std::mem::take(&mut survey.required);
@@ -81,7 +81,7 @@ impl SurveyResult {
     }
 }
 
-/// What a survey was made of; without a share, the model makes no difference.
+/// The inputs of a survey. Without a share, the model makes no difference.
 #[derive(Debug, PartialEq)]
 struct SurveyKey {
     file: TraceFile,
@@ -90,10 +90,10 @@ struct SurveyKey {
     stamp: FileStamp,
 }
 
-/// The surveys that were made, the oldest first.
+/// The cached surveys, the oldest first.
 static CACHE: Mutex<Vec<(SurveyKey, Arc<SurveyResult>)>> = Mutex::new(Vec::new());
 
-/// What the trace `file` has and lacks: read to its end unless it was already, and is still what it was then.
+/// The survey of the trace `file`, from the cache if the file has not changed.
 pub(crate) fn cached_survey(
     file: &TraceFile,
     model: Model,

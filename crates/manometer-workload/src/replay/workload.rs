@@ -1,4 +1,4 @@
-//! A replay as a session drives it: gate, schedule, counts.
+//! The replay as a [`Workload`]: gate, schedule and counts.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,31 +14,31 @@ use crate::kv::sampler::Sampler;
 use crate::sample::Counts;
 use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
-/// How long after `go` the first request is due, and how much later than before a pause all others are: by then every
-/// thread waits for them.
+/// How long after `go` the first request is due, in nanoseconds, and by how much a pause delays the others: enough for
+/// every thread to wait by then.
 const RUN_UP_NS: u64 = 20_000_000;
-/// The setting by which several processes begin at the same moment of the clock they share.
+/// The setting with which several processes start at the same time of their shared clock.
 pub const START: &str = "start_ns";
 
-/// The threads of a replay.
+/// The workload of a replay: its threads and schedule.
 pub(super) struct ReplayWorkload<'a> {
     engine: &'a dyn Engine,
     gate: &'a Gate,
     schedule: &'a Schedule,
     counters: &'a [ReplayCounters],
-    /// Threads that are not at the trace's end.
+    /// Threads that have not reached the end of the trace.
     at_work: &'a AtomicU32,
     sampler: Sampler<'a>,
-    /// When the first request shall be due, where that was set.
+    /// When the first request is due, on the clock, if set.
     start_ns: Option<u64>,
-    /// The start that was checked last.
+    /// The start time of the last checked change.
     checked: Option<(u64, Settings)>,
-    /// When it began, on the clock, pauses added: the replay's own time counts from there.
+    /// The start of the replay on the clock, plus all pauses: the zero of the replay's own time.
     pub(super) began_ns: u64,
-    /// Since when it is paused; nothing before the first `go` and while requests are sent.
+    /// Start of the current pause; `None` before the first `go` and while requests are sent.
     paused_ns: Option<u64>,
     going: bool,
-    /// Until when requests that wait for no time of their own are held; nothing once they are let go.
+    /// Until when threads without a schedule are held back; `None` once they are released.
     held_until_ns: Option<u64>,
     /// Whether the loss of the engine was reported.
     has_reported_engine: bool,
@@ -71,12 +71,12 @@ impl<'a> ReplayWorkload<'a> {
         }
     }
 
-    /// Whether every thread is at the trace's end.
+    /// Whether every thread has reached the end of the trace.
     pub(super) fn is_at_end(&self) -> bool {
         self.at_work.load(Ordering::Acquire) == 0
     }
 
-    /// A server that is gone may come back: its loss ends nothing, and is reported once.
+    /// Reports the loss of the engine once. The replay goes on, since a server may come back.
     fn check_engine(&mut self, now_ns: u64) {
         if let Err(error) = self.engine.check_background()
             && !std::mem::replace(&mut self.has_reported_engine, true)
@@ -92,7 +92,7 @@ impl Workload for ReplayWorkload<'_> {
         SamplingMode::Running
     }
 
-    /// Lets requests come due from here on, or from where they were paused.
+    /// Starts the schedule, or resumes it where it was paused.
     fn go(&mut self, now_ns: u64) -> Result<(), WorkloadError> {
         if self.going {
             return Ok(());
@@ -132,7 +132,7 @@ impl Workload for ReplayWorkload<'_> {
         Ok(self.is_at_end())
     }
 
-    /// Opens the gate when the time has come at which all processes begin.
+    /// Opens the gate at the common start time of all processes.
     fn work_until(&mut self, deadline_ns: u64, clock: &dyn Clock) -> Result<(), WorkloadError> {
         self.check_engine(clock.now_ns());
         clock.sleep_until(self.held_until_ns.unwrap_or(u64::MAX).min(deadline_ns));
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// When the schedule's zero is, after a first `go` at 5 s and a pause from 6 to 7 s.
+    /// The schedule's zero after a first `go` at 5 s and after a pause from 6 to 7 s.
     fn zeros(margin_ns: u64) -> [u64; 2] {
         let request = OpenRequest { directory: Path::new("/"), options: &EngineOptions::default(), value_bytes: 100 };
         let engine = (find("null").unwrap().open)(&request).unwrap();

@@ -23,10 +23,10 @@ static PERCENTILES: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the constant pattern is valid")
 });
 
-/// Benchmarks that do nothing to be counted.
+/// Benchmarks without operations to count.
 const UNCOUNTED: [&str; 6] = ["stats", "levelstats", "sstables", "compact", "waitforcompaction", "flush"];
 
-/// What a thread has done in all, and in how many seconds.
+/// The operations of a thread so far, and its running time in seconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     ops: u64,
@@ -43,7 +43,7 @@ struct ThreadTotals {
 #[derive(Debug)]
 pub(super) struct DbBench {
     operation: &'static str,
-    /// What thread 0 does where it does another thing than the others.
+    /// The background operation of thread 0, if it differs from that of the other threads.
     background: Option<&'static str>,
     threads: Vec<ThreadTotals>,
 }
@@ -87,7 +87,7 @@ impl DbBench {
     }
 }
 
-/// More threads than this are a slip of the finger.
+/// More threads than this are a mistake.
 const MAX_THREADS: usize = 1 << 16;
 
 impl Parser for DbBench {
@@ -136,7 +136,7 @@ fn operation_of(benchmark: &str) -> &'static str {
     KINDS.iter().find(fits).filter(|_| !several).map_or("operation", |(kind, _)| kind)
 }
 
-/// What the one thread does that runs beside the others of `readwhilewriting` and its like.
+/// The operation of the background thread of `readwhilewriting` and similar benchmarks.
 fn background_of(benchmark: &str) -> Option<&'static str> {
     match benchmark.split_once("while")?.1 {
         "writing" | "merging" => Some("write"),

@@ -1,6 +1,6 @@
-//! fio's `json+`: with `--status-interval`, one document now and then, each with all that was done so far.
+//! fio's `json+`: with `--status-interval`, one document per interval, each with the totals so far.
 //!
-//! A report is the difference of two documents: requests, bytes, and the completion latencies, bin by bin.
+//! A report is the difference of two documents: requests, bytes, and the completion latencies by bin.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::{Amount, OperationReport, Parser, Report, grown};
 
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 
-/// A document longer than this is none of fio's.
+/// A longer document is not from fio.
 const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Fio {
-    /// The document that has begun and not ended.
+    /// The document being read.
     open: Option<String>,
-    /// When the last document was written, in milliseconds of fio's own clock.
+    /// fio's own time of the last document, in milliseconds.
     last_ms: Option<u64>,
     done: BTreeMap<&'static str, Totals>,
 }
 
-/// What all jobs have done in one direction.
+/// The totals of all jobs in one direction.
 #[derive(Debug, Clone, Default)]
 struct Totals {
     requests: u64,
     bytes: u64,
-    /// How often each latency in nanoseconds occurred.
+    /// The number of requests by latency in nanoseconds.
     bins: BTreeMap<u64, u64>,
 }
 
@@ -69,8 +69,8 @@ impl Parser for Fio {
 }
 
 impl Fio {
-    /// What was done since the document before; nothing when no time has passed, and no document at all
-    /// when it is none of fio's.
+    /// The report since the document before. `Some(None)` if no time has passed; `None` if the document is not from
+    /// fio.
     fn report(&mut self, document: &Value) -> Option<Option<Report>> {
         let jobs = document.get("jobs")?.as_array()?;
         let now_ms = document.get("timestamp_ms")?.as_u64()?;
@@ -118,7 +118,7 @@ impl Totals {
     }
 }
 
-/// How long the jobs have run, start-up aside.
+/// The running time of the longest job in milliseconds, without its start-up.
 fn longest_runtime_ms(jobs: &[Value]) -> u64 {
     let runtimes = jobs.iter().flat_map(|job| DIRECTIONS.map(|direction| job[direction]["runtime"].as_u64()));
     runtimes.flatten().max().unwrap_or(0)
@@ -138,7 +138,7 @@ mod tests {
         let [first, second] = [&reports[0], &reports[1]].map(|report| &report.operations["read"]);
         let Amount::Count(requests) = first.requests else { panic!("{first:?}") };
         let Amount::Count(bytes) = first.bytes else { panic!("{first:?}") };
-        // Its jobs go on while it writes the document: its counters are some requests apart.
+        // Jobs continue while fio writes the document: its counters are some requests apart.
         assert!((bytes / 4096).abs_diff(requests) < 10, "{bytes} bytes, {requests} requests");
         assert_eq!(first.latency.as_ref().unwrap().len(), requests);
         assert!(second.latency.as_ref().unwrap().len() < 2 * requests, "documents are cumulative, reports are not");

@@ -1,4 +1,4 @@
-//! `memtier_benchmark`: a line now and then that overwrites the one before.
+//! `memtier_benchmark`: a progress line that overwrites the one before.
 //!
 //! ```text
 //! [RUN #1 5%,   1 secs]  4 threads:       54321 ops,   54330 (avg:   54330) ops/sec, 2.10MB/sec (avg: …),  1.47 (avg:  1.47) msec latency
@@ -45,7 +45,7 @@ mod tests {
     use crate::command::parser::read_all;
 
     #[test]
-    fn counts_are_told_from_the_beginning_and_reported_since_the_line_before() {
+    fn cumulative_counts_are_reported_as_differences() {
         let (reports, _) = read_all(&mut Memtier::default(), include_str!("samples/memtier.txt"));
         let counts: Vec<_> = reports.iter().map(|report| report.operations["request"].requests).collect();
         assert_eq!(counts, [0, 54_321, 54_679].map(Amount::Count));

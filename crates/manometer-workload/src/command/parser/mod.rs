@@ -17,8 +17,8 @@ use crate::setting_error::SettingError;
 
 /// Parses the output of one program.
 pub trait Parser: Send {
-    /// Reads the next line of standard output or standard error. Nothing when the line means nothing to
-    /// the parser; else the reports that it completes, often none.
+    /// Reads the next line of standard output or standard error. Returns the reports that it completes, often none, or
+    /// `None` if the parser does not understand the line.
     fn line(&mut self, line: &str) -> Option<Vec<Report>>;
 
     /// Every operation that a report can count.
@@ -44,7 +44,7 @@ pub trait Parser: Send {
         Vec::new()
     }
 
-    /// Programs, each with the begin of a word that it has to be given.
+    /// Programs that need an option: each with the prefix of the required word.
     fn needs(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
@@ -56,13 +56,13 @@ pub struct Report {
     /// The length of the interval as the program reports it; nothing when it is the time since the report
     /// before, and 0 when the report counts nothing.
     pub length_s: Option<f64>,
-    /// What each operation did.
+    /// The counts of each operation.
     pub operations: BTreeMap<String, OperationReport>,
     /// Other numbers, by name.
     pub state: BTreeMap<String, f64>,
 }
 
-/// What one operation did.
+/// The counts of one operation in a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperationReport {
     /// Requests answered.
@@ -76,9 +76,9 @@ pub struct OperationReport {
 /// An amount, as a program reports it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
-    /// So many.
+    /// A number of requests or bytes.
     Count(u64),
-    /// So many per second.
+    /// A rate per second.
     PerSecond(f64),
 }
 
@@ -97,7 +97,7 @@ impl Report {
         }
     }
 
-    /// The same with one more number.
+    /// The same report with one more number.
     fn with_state(mut self, name: &str, value: Option<f64>) -> Self {
         self.state.extend(value.filter(|value| value.is_finite()).map(|value| (name.to_owned(), value)));
         self
@@ -137,12 +137,12 @@ pub fn new(
     })
 }
 
-/// What `value` has grown by since `before`; all of it when it was begun anew.
+/// The growth of a counter from `before` to `value`; all of `value` if it was reset.
 fn grown(value: u64, before: u64) -> u64 {
     value.checked_sub(before).unwrap_or(value)
 }
 
-/// The number that the group `name` holds.
+/// The number in the capture group `name`.
 fn number(found: &::regex::Captures<'_>, name: &str) -> Option<f64> {
     found.name(name)?.as_str().parse().ok().filter(|number: &f64| number.is_finite())
 }

@@ -1,4 +1,4 @@
-//! `redis-benchmark`: a line four times a second that overwrites the one before.
+//! `redis-benchmark`: a progress line four times a second that overwrites the one before.
 //!
 //! ```text
 //! GET: rps=66410.4 (overall: 63629.5) avg_msec=0.054 (overall: 0.053)

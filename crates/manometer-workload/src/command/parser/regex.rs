@@ -1,8 +1,8 @@
 //! Regular expressions for any program: each operation has the pattern of the lines that report it.
 //!
-//! Named groups say what a line reports: `rate` (requests per second), `count` (requests since the line
-//! before), `total` (requests since the beginning), `mib_per_s`, `seconds` (the length of time that the line
-//! speaks of). Every other group, `p99_us` say, becomes a number beside the counts.
+//! Named groups define what a line reports: `rate` (requests per second), `count` (requests since the line before),
+//! `total` (requests since the start), `mib_per_s`, `seconds` (the length of the interval). Every other group, such as
+//! `p99_us`, becomes a number beside the counts.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const BYTES_PER_MIB: f64 = (1_u64 << 20) as f64;
 struct Pattern {
     operation: String,
     regex: Regex,
-    /// What `total` was in the line before.
+    /// The value of `total` in the line before.
     before: u64,
 }
 
@@ -53,7 +53,7 @@ impl Patterns {
 impl Pattern {
     fn new(operation: &str, pattern: &str) -> Result<Self, SettingError> {
         let setting = format!("patterns.{operation}");
-        // The library's text shows the pattern with a mark below the place that is wrong.
+        // The library's text shows the pattern with a mark below the error.
         let regex = Regex::new(pattern).map_err(|error| {
             SettingError::new("patterns", format!("the pattern of `{operation}`"), error.to_string())
         })?;
@@ -73,7 +73,7 @@ impl Pattern {
         self.regex.capture_names().flatten().filter(move |name| !known(name))
     }
 
-    /// The requests that a line reports, in any form.
+    /// The requests that a line reports, as a count or a rate.
     fn requests(&self, found: &Captures<'_>) -> Option<Amount> {
         let count = whole(found, "count").or_else(|| Some(grown(whole(found, "total")?, self.before)));
         count.map(Amount::Count).or_else(|| Some(Amount::PerSecond(number(found, "rate")?)))
@@ -143,7 +143,7 @@ impl Parser for Patterns {
     }
 }
 
-/// The unit that a name ends with.
+/// The unit that the suffix of a name denotes.
 fn unit_of(name: &str) -> &'static str {
     let known = [("_ns", "ns"), ("_us", "us"), ("_ms", "ms"), ("_s", "s"), ("_bytes", "B"), ("_percent", "%")];
     known.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, unit)| unit)

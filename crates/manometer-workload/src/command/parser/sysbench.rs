@@ -1,4 +1,4 @@
-//! `sysbench` with `--report-interval`: a line per interval, of a form that each test has of its own.
+//! `sysbench` with `--report-interval`: a line per interval, in a format of each test.
 //!
 //! ```text
 //! [ 1s ] thds: 1 eps: 275.79 lat (ms,95%): 36.24
@@ -32,7 +32,7 @@ const BYTES_PER_MIB: f64 = (1_u64 << 20) as f64;
 pub(super) struct Sysbench {
     operations: &'static [&'static str],
     unit: &'static str,
-    /// The state column of the percentile that was asked for.
+    /// The state column of the reported percentile.
     percentile: String,
     before_s: f64,
 }
@@ -72,7 +72,7 @@ impl Parser for Sysbench {
         let now_s = number(&stamp, "s")?;
         let length_s = Some(now_s - self.before_s).filter(|length_s| *length_s > 0.0);
         self.before_s = now_s;
-        // It writes 0.00 where no event ended.
+        // sysbench writes 0.00 where no event ended.
         let latency_ms = LATENCY.captures(line).and_then(|found| number(&found, "ms")).filter(|ms| *ms > 0.0);
         let report = Report { length_s, operations, state: BTreeMap::new() };
         Some(vec![report.with_state(&self.percentile, latency_ms.map(|ms| ms * 1e3))])

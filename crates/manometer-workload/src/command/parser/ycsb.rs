@@ -1,4 +1,4 @@
-//! YCSB with `-s`: a line now and then with all operations so far, and in brackets what each kind did.
+//! YCSB with `-s`: a status line with the operations so far and, in brackets, the counts of each kind.
 //!
 //! ```text
 //! 2017-05-20 18:55:44:512 10 sec: 376385 operations; 37634.74 current ops/sec; … [READ: Count=188431, … 99.9=15359, …]
@@ -22,7 +22,7 @@ static STATUS: LazyLock<Regex> = LazyLock::new(|| {
 static KIND: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[(?<kind>[A-Z-]+): Count=(?<count>\d+),? (?<fields>[^\]]*)\]").expect("the constant pattern is valid")
 });
-/// Java writes decimals as its host's language does: `Avg=148,97, 90=337`.
+/// Java formats decimals for the host's locale: `Avg=148,97, 90=337`.
 static FIELD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?<name>[\w.]+)=(?<whole>\d+)(?:[.,](?<part>\d+))?").expect("the constant pattern is valid")
 });
@@ -86,7 +86,7 @@ impl Parser for Ycsb {
     }
 }
 
-/// The latencies of `kind`; where it did nothing YCSB writes noughts, which are none.
+/// The latencies of `kind`. YCSB writes zeros, which are ignored, where there were no operations.
 fn with_latencies(report: Report, kind: &str, found: &Captures<'_>) -> Report {
     if &found["count"] == "0" {
         return report;

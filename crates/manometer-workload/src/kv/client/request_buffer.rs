@@ -1,8 +1,7 @@
 //! Requests that are chosen ahead.
 //!
-//! Choosing a record and writing its key is a long chain of steps that each need the one before; done for several
-//! requests in a row, a processor works at several of these chains at a time, and nothing of it lies between two
-//! requests to the engine.
+//! Choosing a record and writing its key is a long dependency chain. For several requests in a row, a processor
+//! overlaps these chains, and none of the work lies between two requests to the engine.
 
 use crate::kv::keys::{KeyBuffer, KeyForm};
 use crate::kv::request::{Operation, Request};

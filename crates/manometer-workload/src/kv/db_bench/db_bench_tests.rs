@@ -20,7 +20,7 @@ fn bench(plan: &KvPlan) -> &DbBench {
     bench
 }
 
-/// What thread `thread` of `plan` asks first.
+/// The first `count` requests of thread `thread` of `plan`.
 fn requests(plan: &KvPlan, thread: u32, count: usize, random: &mut Random) -> Vec<Request> {
     let population = Population::new(plan.spec.record_range());
     let mut generator = crate::kv::generator::generator(plan, 1, thread, &population);
@@ -46,7 +46,7 @@ fn defaults_are_db_benchs() {
 }
 
 #[test]
-fn how_records_are_drawn_is_told_as_it_is() {
+fn the_distribution_is_described_correctly() {
     let ranges = [("keyrange_num", "30"), ("keyrange_dist_a", "14.18")];
     let power = [("key_dist_a", "0.002312"), ("key_dist_b", "0.3467")];
     for (name, pairs, told) in [
@@ -217,7 +217,7 @@ fn an_end_is_a_number_of_requests() {
 }
 
 #[test]
-fn an_empty_start_is_told() {
+fn an_empty_start_is_reported() {
     let pairs = [("use_existing_db", "false")];
     for (workload, unstable) in
         [("overwrite", true), ("readrandom", false), ("mergerandom", true), ("readrandomwriterandom", true)]

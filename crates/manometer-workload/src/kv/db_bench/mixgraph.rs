@@ -125,8 +125,8 @@ pub(super) fn below(ratios: [f64; 3]) -> [u64; 3] {
 /// Ranges of keys, each as hot as it has places among the draws.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRanges {
-    /// The first place of each.
-    initial_state: Vec<u64>,
+    /// The first place of each range.
+    starts: Vec<u64>,
     places: u64,
     records_each: u64,
 }
@@ -152,14 +152,14 @@ impl KeyRanges {
         for range in 0..widths.len() {
             widths.swap(range, (twister.next() % count) as usize);
         }
-        let initial_state = widths.iter().scan(0, |end, width| Some(std::mem::replace(end, *end + width))).collect();
-        (places > 0).then_some(Self { initial_state, places, records_each: records / count })
+        let starts = widths.iter().scan(0, |end, width| Some(std::mem::replace(end, *end + width))).collect();
+        (places > 0).then_some(Self { starts, places, records_each: records / count })
     }
 
     #[inline]
     fn record(&self, draw: u64, power: PowerLaw) -> u64 {
         let place = draw % self.places;
-        let range = self.initial_state.partition_point(|start| *start <= place).max(1) as u64 - 1;
+        let range = self.starts.partition_point(|start| *start <= place).max(1) as u64 - 1;
         let u = (draw % self.records_each) as f64 / self.records_each as f64;
         self.records_each * range + first_of(power.seed(u)) % self.records_each
     }

@@ -30,12 +30,9 @@ fn chi_square_p(counts: &[u64], shares: &[f64]) -> f64 {
 #[test]
 fn ranges_and_keys_are_db_benchs() {
     let small = KeyRanges::new(1000, 5, SHARES).unwrap();
-    assert_eq!(
-        (small.initial_state.as_slice(), small.places, small.records_each),
-        ([0, 71, 72, 73, 74].as_slice(), 79, 200)
-    );
+    assert_eq!((small.starts.as_slice(), small.places, small.records_each), ([0, 71, 72, 73, 74].as_slice(), 79, 200));
     let ranges = KeyRanges::new(RECORDS, 30, SHARES).unwrap();
-    assert_eq!(ranges.initial_state[..12], [0, 1, 3, 6, 7, 8, 9, 10, 17, 19, 29, 30]);
+    assert_eq!(ranges.starts[..12], [0, 1, 3, 6, 7, 8, 9, 10, 17, 19, 29, 30]);
     assert_eq!((ranges.places, ranges.records_each), (667, 1_666_666));
     let keys = [0, 1, 12_345, 999_999, 49_999_999].map(|draw| ranges.record(draw, POWER));
     assert_eq!(keys, [1_215_496, 1_982_480, 48_858_221, 49_210_660, 48_649_128]);
@@ -68,9 +65,9 @@ fn types_come_in_their_ratios() {
 #[test]
 fn ranges_are_as_hot_as_their_shares() {
     let ranges = KeyRanges::new(RECORDS, 30, SHARES).unwrap();
-    let ends = ranges.initial_state.iter().skip(1).chain([&ranges.places]);
+    let ends = ranges.starts.iter().skip(1).chain([&ranges.places]);
     let shares: Vec<f64> =
-        ranges.initial_state.iter().zip(ends).map(|(start, end)| (end - start) as f64 / ranges.places as f64).collect();
+        ranges.starts.iter().zip(ends).map(|(start, end)| (end - start) as f64 / ranges.places as f64).collect();
     for seed in SEEDS {
         let (mut random, uniform, mut counts) = (stream(seed, 0), Uniform::new(RECORDS), vec![0; 30]);
         for _ in 0..100_000 {

@@ -68,14 +68,14 @@ pub enum Kind {
     /// Keys that do not exist.
     Missing,
     /// An iteration over all records, in either direction.
-    Walk {
+    Iteration {
         /// Towards lower keys.
         backward: bool,
     },
     /// Reads, then writes, repeatedly.
-    Turns,
+    ReadsThenWrites,
     /// Merges and reads at random.
-    Chance,
+    ReadsAndMerges,
     /// mixgraph.
     Mix,
 }
@@ -93,8 +93,8 @@ pub const BENCHMARKS: &[Benchmark] = &[
     row("fillrandom", Kind::Random(Insert), None, Empty, Round),
     row("overwrite", Kind::Random(Update), None, Loaded, Never),
     row("updaterandom", Kind::Random(ReadModifyWrite), None, Loaded, Never),
-    row("readseq", Kind::Walk { backward: false }, None, Loaded, Never),
-    row("readreverse", Kind::Walk { backward: true }, None, Loaded, Never),
+    row("readseq", Kind::Iteration { backward: false }, None, Loaded, Never),
+    row("readreverse", Kind::Iteration { backward: true }, None, Loaded, Never),
     row("readrandom", Kind::Draw(Read), None, Loaded, Never),
     row("readmissing", Kind::Missing, None, Loaded, Never),
     row("readhot", Kind::Hot, None, Loaded, Never),
@@ -103,8 +103,8 @@ pub const BENCHMARKS: &[Benchmark] = &[
     row("readwhilewriting", Kind::Draw(Read), Some(BackgroundUpdate), Loaded, Never),
     row("readwhilemerging", Kind::Draw(Read), Some(BackgroundMerge), Loaded, Never),
     row("readwhilescanning", Kind::Draw(Read), Some(BackgroundScan), Loaded, Never),
-    row("readrandomwriterandom", Kind::Turns, None, Loaded, Never),
-    row("readrandommergerandom", Kind::Chance, None, Loaded, Never),
+    row("readrandomwriterandom", Kind::ReadsThenWrites, None, Loaded, Never),
+    row("readrandommergerandom", Kind::ReadsAndMerges, None, Loaded, Never),
     row("mergerandom", Kind::Random(Merge), None, Loaded, Never),
     row("deleteseq", Kind::Sequence(Delete), None, Loaded, Round),
     row("deleterandom", Kind::Random(Delete), None, Loaded, Never),
@@ -166,19 +166,19 @@ pub enum RequestPattern {
         backward: bool,
     },
     /// An iteration over all records, in either direction.
-    Walk {
+    Iteration {
         /// Towards lower keys.
         backward: bool,
     },
     /// Reads and then writes, repeatedly.
-    Turns {
+    ReadsThenWrites {
         /// The number of reads.
         reads: u32,
         /// The number of writes after them.
         writes: u32,
     },
     /// Merges and reads at random.
-    Chance {
+    ReadsAndMerges {
         /// Merges among a hundred requests.
         merges_percent: u32,
         /// Of the records below this.
@@ -218,9 +218,11 @@ impl DbBench {
     pub fn operations(&self) -> Vec<Operation> {
         let mut operations = match &self.mix {
             RequestPattern::Sequence(operation) | RequestPattern::Random { operation, .. } => vec![*operation],
-            RequestPattern::Walk { .. } => vec![Operation::Next],
-            RequestPattern::Turns { reads, writes } => used([(Read, u64::from(*reads)), (Update, u64::from(*writes))]),
-            RequestPattern::Chance { merges_percent, .. } => {
+            RequestPattern::Iteration { .. } => vec![Operation::Next],
+            RequestPattern::ReadsThenWrites { reads, writes } => {
+                used([(Read, u64::from(*reads)), (Update, u64::from(*writes))])
+            }
+            RequestPattern::ReadsAndMerges { merges_percent, .. } => {
                 used([(Read, u64::from(100 - merges_percent)), (Merge, u64::from(*merges_percent))])
             }
             RequestPattern::Mix(mix) => {
@@ -239,15 +241,14 @@ impl DbBench {
             false => format!("uniform over the first {below} record numbers"),
         };
         match &self.mix {
-            RequestPattern::Sequence(_) | RequestPattern::Walk { .. } => "sequential".to_owned(),
+            RequestPattern::Sequence(_) | RequestPattern::Iteration { .. } => "sequential".to_owned(),
             RequestPattern::Random { numbers: RecordDistribution::Below(limit), .. } => below(*limit),
             RequestPattern::Random { numbers: RecordDistribution::Exponential { range, .. }, .. } => {
                 format!("read_random_exp_range {range}")
             }
-            RequestPattern::Turns { .. } | RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Random, .. }) => {
-                below(records)
-            }
-            RequestPattern::Chance { below: limit, .. } => below(*limit),
+            RequestPattern::ReadsThenWrites { .. }
+            | RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Random, .. }) => below(records),
+            RequestPattern::ReadsAndMerges { below: limit, .. } => below(*limit),
             RequestPattern::Mix(MixGraph { keys: MixGraphKeys::PowerLaw(power), .. }) => format!("power law {power}"),
             RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Ranges(_, power), .. }) => {
                 format!("key ranges by a two-term exponential, within them a power law {power}")

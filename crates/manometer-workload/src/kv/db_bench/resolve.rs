@@ -109,7 +109,7 @@ fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Presenc
                 Presence::Absent
             }
         }
-        RequestPattern::Chance { below, .. } if *below > loaded => Presence::Maybe,
+        RequestPattern::ReadsAndMerges { below, .. } if *below > loaded => Presence::Maybe,
         RequestPattern::Mix(MixGraph { keys: MixGraphKeys::PowerLaw(_), .. }) => Presence::Maybe,
         _ if loaded == 0 => Presence::Maybe,
         _ => Presence::Present,
@@ -219,14 +219,14 @@ impl BenchmarkResolver<'_> {
                 self.random(Operation::Read, RecordDistribution::Below(hot))
             }
             Kind::Missing => self.random(Operation::Read, self.drawn()?),
-            Kind::Walk { backward } => RequestPattern::Walk { backward },
-            Kind::Turns => {
+            Kind::Iteration { backward } => RequestPattern::Iteration { backward },
+            Kind::ReadsThenWrites => {
                 let reads = self.parameters.percentage("readwritepercent", 90)?;
-                RequestPattern::Turns { reads, writes: 100 - reads }
+                RequestPattern::ReadsThenWrites { reads, writes: 100 - reads }
             }
-            Kind::Chance => {
+            Kind::ReadsAndMerges => {
                 let merges_percent = self.parameters.percentage("mergereadpercent", 70)?;
-                RequestPattern::Chance { merges_percent, below: self.merge_keys()? }
+                RequestPattern::ReadsAndMerges { merges_percent, below: self.merge_keys()? }
             }
             Kind::Mix => RequestPattern::Mix(self.mixgraph()?),
         })
@@ -287,7 +287,7 @@ impl BenchmarkResolver<'_> {
             matches!(self.benchmark.kind, Kind::Sequence(Operation::Delete) | Kind::Random(Operation::Delete));
         let both = matches!(
             self.benchmark.kind,
-            Kind::Turns | Kind::Chance | Kind::Random(Operation::ReadModifyWrite | Operation::Merge)
+            Kind::ReadsThenWrites | Kind::ReadsAndMerges | Kind::Random(Operation::ReadModifyWrite | Operation::Merge)
         );
         let count = |name| -> Result<Option<u64>, KvError> {
             let wanted = "write a whole number from 1, or -1 to leave it unsaid";
@@ -418,7 +418,7 @@ fn unstable(
         {
             Some("half of the keys that it writes are not loaded")
         }
-        (_, RequestPattern::Chance { below, merges_percent: 1.. }) if outside(*below) => {
+        (_, RequestPattern::ReadsAndMerges { below, merges_percent: 1.. }) if outside(*below) => {
             Some("it merges into keys that are not loaded")
         }
         (_, RequestPattern::Random { operation: Operation::Merge, numbers: RecordDistribution::Below(below), .. })
@@ -433,7 +433,7 @@ fn unstable(
             Some("its background thread writes keys that are not loaded")
         }
         (_, RequestPattern::Random { operation: Operation::Update | Operation::ReadModifyWrite, .. })
-        | (_, RequestPattern::Turns { writes: 1.., .. })
+        | (_, RequestPattern::ReadsThenWrites { writes: 1.., .. })
         | (_, RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Random | MixGraphKeys::Ranges(..), .. }))
             if loaded == 0 =>
         {

@@ -7,7 +7,7 @@ use manometer_measure::Clock;
 
 /// The longest time between two polls of the gate.
 const GATE_POLL_NS: u64 = 10_000_000;
-/// IntegerDistribution two fillings: RocksDB's own default.
+/// The refill period in nanoseconds: RocksDB's default.
 const PERIOD_NS: u64 = 100_000_000;
 
 /// Lets a number of requests pass per period.

@@ -1,7 +1,6 @@
-//! Exponential over age: the newest record most often, each older one less by the same factor.
+//! Exponential over age: the newest record is the most popular; each older one less by a constant factor.
 //!
-//! As in YCSB, the age is an exponential number rounded down, and an age at which there is no record is
-//! drawn again.
+//! As in YCSB, the age is an exponential number rounded down; an age without a record is drawn again.
 
 use rand_xoshiro::rand_core::Rng as _;
 
@@ -28,8 +27,8 @@ impl Exponential {
     /// The next record of `there` existing ones, of which the last is the newest.
     #[inline]
     pub fn draw(&self, there: u64, random: &mut Random) -> u64 {
-        // Inversion of the exponential cut off at the oldest record: drawing again what is older, as YCSB does,
-        // gives the same shares, but may take as long as it likes.
+        // Inversion of the exponential, truncated at the oldest record. Drawing again, as YCSB does, gives the same
+        // shares, but takes unbounded time.
         let u = (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64);
         let within = -(-(there as f64) / self.mean).exp_m1();
         let age = (-(-u * within).ln_1p() * self.mean) as u64;

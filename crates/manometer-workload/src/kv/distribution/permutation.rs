@@ -1,7 +1,7 @@
-//! A bijection of the numbers below n onto themselves: ranks become records, none lost, none twice.
+//! A bijection of the numbers below n onto themselves, which maps ranks to records.
 //!
-//! Each round multiplies by an odd number and folds the upper half onto the lower, both of which can be
-//! undone within the next power of two; what falls beyond n goes round again until it does not.
+//! Each round multiplies by an odd number and folds the upper half onto the lower; both are invertible below the next
+//! power of two. A result beyond n goes through the rounds again.
 
 /// A bijection of the numbers below some n.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ impl Permutation {
         Self { count, mask, fold: mask.count_ones().div_ceil(2), key: seed.wrapping_mul(FACTORS[0]) ^ seed }
     }
 
-    /// Where `number` goes.
+    /// The image of `number`.
     #[inline]
     pub fn of(&self, number: u64) -> u64 {
         let mut at = number;

@@ -1,8 +1,8 @@
-//! Exact Zipf whose popular records lie anywhere among the others.
+//! Exact Zipf whose popular records are scattered over the key space.
 
 use super::{Permutation, Random, ZipfSteps};
 
-/// Exact Zipf whose popular records lie anywhere among the others.
+/// Exact Zipf whose popular records are scattered over the key space.
 #[derive(Debug, Clone)]
 pub struct ScatteredZipf {
     zipf: ZipfSteps,

@@ -1,9 +1,9 @@
-//! Exact Zipf over a fixed number of ranks: faster than inverting a power for every draw.
+//! Exact Zipf over a fixed number of ranks, faster than inverting a power for every draw.
 //!
-//! A staircase covers the curve k^-s: the most popular ranks have a step each, further ranks share steps a
-//! thirty-second as wide as they are far out. A step is drawn by its area (by alias: Vose, IEEE TSE 17(9), 1991),
-//! then a rank under it, and the rank is drawn again as often as the curve lies below its step: hardly a draw in a
-//! hundred. The steps of a thousand million ranks are some twelve hundred.
+//! A staircase covers the curve k^-s: the most popular ranks have a step each; further ranks share steps whose width is
+//! a thirty-second of their rank. A step is drawn by its area (alias method: Vose, IEEE TSE 17(9), 1991), then a rank
+//! under it. The rank is drawn again where the curve lies below its step: fewer than one draw in a hundred. A thousand
+//! million ranks take about twelve hundred steps.
 
 use rand_xoshiro::rand_core::Rng as _;
 
@@ -12,9 +12,9 @@ use super::zipf::PowerCurve;
 
 /// Ranks with a step of their own.
 const ALONE: u64 = 512;
-/// Steps from there to twice as far out, and so on.
+/// Steps per octave of ranks beyond those.
 const STEPS_AN_OCTAVE: u64 = 32;
-/// Bits of a slot that name its other step; the rest is the share of its own.
+/// Bits of a slot that hold the number of its other step; the rest hold the share of its own step.
 const OTHER_BITS: u32 = 16;
 
 /// Exact Zipf over ranks, by steps.
@@ -22,13 +22,13 @@ const OTHER_BITS: u32 = 16;
 pub struct ZipfSteps {
     curve: PowerCurve,
     steps: Vec<Step>,
-    /// One for each step, all drawn alike: how much of it is the step's own, and whose the rest is.
+    /// One slot for each step, drawn uniformly: the share of its own step, and the other step.
     slots: Vec<u64>,
-    /// Below this part of 2^64 a rank is never drawn again, whatever its step.
+    /// A draw below this share of 2^64 is accepted whatever its step.
     sure: u64,
 }
 
-/// Neighbouring ranks, the most popular of which is 1.
+/// Neighbouring ranks; the most popular rank is 1.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     first: u64,
@@ -45,14 +45,14 @@ impl ZipfSteps {
         Self::over(1, count, exponent)
     }
 
-    /// Over the ranks from `first` to `last`, the most popular of all being 1.
+    /// Over the ranks from `first` to `last`; the most popular rank is 1.
     pub(super) fn over(first: u64, last: u64, exponent: f64) -> Self {
         let curve = PowerCurve::new(exponent);
         let steps = steps(first, last);
         let areas: Vec<f64> = steps.iter().map(|step| step.count as f64 * curve.height(step.first as f64)).collect();
         let lowest = |step: &Step| curve.height((step.first + step.count - 1) as f64 / step.first as f64);
         let sure = steps.iter().map(lowest).fold(1.0, f64::min);
-        // A hair below: what rounding leaves in doubt is looked at.
+        // Slightly lowered, so that rounding never accepts wrongly.
         Self { curve, slots: slots(&areas), steps, sure: ((sure - 1e-9).max(0.0) * 2_f64.powi(64)) as u64 }
     }
 
@@ -71,21 +71,21 @@ impl ZipfSteps {
         }
     }
 
-    /// Whether a point at `height`, as a part of 2^64 of the step's, lies under the curve.
+    /// Whether a point at `height`, in parts of 2^64 of the step's height, lies under the curve.
     #[cold]
     fn lies_under(&self, first: u64, further: u64, height: u64) -> bool {
         height as f64 / 2_f64.powi(64) < self.curve.height((first + further) as f64 / first as f64)
     }
 }
 
-/// A number below `end`, and what is left of the draw: evenly anywhere in 64 bits, but for steps of `end`.
+/// A number below `end`, and the rest of the draw; uniform up to a bias of `end` / 2^64.
 #[inline]
 fn below(end: u64, random: &mut Random) -> (u64, u64) {
     let product = u128::from(random.next_u64()) * u128::from(end);
     ((product >> 64) as u64, product as u64)
 }
 
-/// The steps that the ranks from `first` to `last` share.
+/// The shared steps of the ranks from `first` to `last`.
 fn steps(mut first: u64, last: u64) -> Vec<Step> {
     let mut steps = Vec::new();
     while first <= last {
@@ -96,10 +96,10 @@ fn steps(mut first: u64, last: u64) -> Vec<Step> {
     steps
 }
 
-/// Vose's alias table over `areas`: in each slot the share of its own step in the upper bits, and the step that has
-/// the rest in the lower.
+/// Vose's alias table over `areas`: the upper bits of a slot hold the share of its own step, the lower bits the other
+/// step.
 fn slots(areas: &[f64]) -> Vec<u64> {
-    // A share of 1 saturates: what is missing to it goes to the step itself.
+    // A share of 1 saturates: the missing part goes to the step itself.
     let slot = |own: f64, other: usize| (own * 2_f64.powi(64)) as u64 >> OTHER_BITS << OTHER_BITS | other as u64;
     let mean = areas.iter().sum::<f64>() / areas.len() as f64;
     let mut shares: Vec<f64> = areas.iter().map(|area| area / mean).collect();

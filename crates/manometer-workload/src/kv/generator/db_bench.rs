@@ -21,16 +21,16 @@ pub(super) fn generator<'a>(bench: &'a DbBench, plan: &KvPlan, thread: u32) -> B
             stride: *stride,
             last_start: records - stride * u64::from(*length - 1),
         }),
-        RequestPattern::Walk { backward } => {
+        RequestPattern::Iteration { backward } => {
             Box::new(IterationGenerator { request: Request { backward: *backward, ..Request::of(Operation::Next, 0) } })
         }
-        RequestPattern::Turns { reads, writes } => Box::new(ReadsThenWritesGenerator {
+        RequestPattern::ReadsThenWrites { reads, writes } => Box::new(ReadsThenWritesGenerator {
             reads: *reads,
             all: reads + writes,
             at: 0,
             numbers: Uniform::new(records),
         }),
-        RequestPattern::Chance { merges_percent, below } => Box::new(ReadsAndMergesGenerator {
+        RequestPattern::ReadsAndMerges { merges_percent, below } => Box::new(ReadsAndMergesGenerator {
             merges_percent: u64::from(*merges_percent),
             numbers: Uniform::new(*below),
         }),

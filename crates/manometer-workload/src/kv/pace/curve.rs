@@ -5,9 +5,9 @@
 
 use std::f64::consts::TAU;
 
-/// When Newton's steps are this short, in seconds, the time is found.
+/// Newton's method stops at steps shorter than this, in seconds.
 const CLOSE_ENOUGH_S: f64 = 1e-10;
-/// Newton's method, kept within a bracket, needs about five steps; bisection alone would need fewer than these.
+/// Newton's method within a bracket takes about five steps; bisection alone would take fewer than this.
 const MOST_STEPS: u32 = 80;
 
 /// A rate over time, in requests per second; time begins at 0.
@@ -24,10 +24,10 @@ enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     begin_s: f64,
-    /// The rate where it begins, and by how much that grows each second.
+    /// The rate at the start of the line, and its increase per second.
     rate: f64,
     slope: f64,
-    /// Λ where it begins.
+    /// Λ at the start of the line.
     arrivals: f64,
 }
 
@@ -42,18 +42,18 @@ struct Sine {
 }
 
 impl RateCurve {
-    /// The same rate for ever.
+    /// A constant rate.
     pub fn constant(rate: f64) -> Self {
         Self::steps(&[(0.0, rate)])
     }
 
-    /// From each time (s) on a rate, the last one for ever; 0 before the first. Times ascend.
+    /// A rate from each time (s) on, the last one for ever; 0 before the first. Times ascend.
     pub fn steps(steps: &[(f64, f64)]) -> Self {
         let lead = steps.first().is_none_or(|(begin_s, _)| *begin_s > 0.0).then_some((0.0, 0.0));
         Self::lines(lead.into_iter().chain(steps.iter().copied()).map(|(begin_s, rate)| (begin_s, rate, 0.0)))
     }
 
-    /// Evenly from one rate to another within `over_s` seconds, which is above 0; the other one from then on.
+    /// A linear ramp from one rate to another in `over_s` seconds, above 0; then the final rate.
     pub fn ramp(from: f64, to: f64, over_s: f64) -> Self {
         Self::lines([(0.0, from, (to - from) / over_s), (over_s, to, 0.0)].into_iter())
     }
@@ -83,7 +83,7 @@ impl RateCurve {
         }
     }
 
-    /// Λ(t): how many arrivals there are on average by `t_s`.
+    /// Λ(t): the expected number of arrivals up to `t_s`.
     pub fn arrivals_by(&self, t_s: f64) -> f64 {
         match &self.0 {
             Kind::Lines(lines) => lines[lines.partition_point(|line| line.begin_s <= t_s).max(1) - 1].arrivals_by(t_s),
@@ -91,7 +91,7 @@ impl RateCurve {
         }
     }
 
-    /// Λ⁻¹: when `arrivals` arrivals are exceeded; never where the rate falls to 0 for good before that.
+    /// Λ⁻¹: when the number of arrivals exceeds `arrivals`; `None` if the rate falls to 0 for ever before that.
     pub fn time_of(&self, arrivals: f64) -> Option<f64> {
         match &self.0 {
             Kind::Lines(lines) => {
@@ -144,7 +144,7 @@ impl Sine {
         self.mean * t_s + self.amplitude / self.frequency * turned
     }
 
-    /// Newton's method, and bisection where it leaves the bracket: the wave moves Λ by twice its amplitude at most.
+    /// Newton's method, with bisection where it leaves the bracket: the wave shifts Λ by at most twice its amplitude.
     fn time_of(&self, arrivals: f64) -> f64 {
         let wave = 2.0 * self.amplitude / self.frequency;
         let mut low_s = ((arrivals - wave) / self.mean).max(0.0);

@@ -30,28 +30,28 @@ const A_TIME: &str = "a stretch of time such as `90s` or `10m`";
 /// A rate over time, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RateForm {
-    /// The same for ever.
+    /// A constant rate.
     Constant(f64),
-    /// From each time on a rate; 0 before the first.
+    /// A rate from each time on; 0 before the first.
     Steps(Vec<(Span, f64)>),
-    /// Evenly from one rate to another.
+    /// A linear ramp.
     Ramp {
-        /// The first.
+        /// The initial rate.
         from: f64,
-        /// The other.
+        /// The final rate.
         to: f64,
-        /// Within this time.
+        /// The length of the ramp.
         within: Span,
     },
-    /// A wave around a mean.
+    /// A sine wave around a mean.
     Sine {
         /// The mean.
         mean: f64,
-        /// How far it swings to either side; at most the mean.
+        /// The amplitude; at most the mean.
         amplitude: f64,
-        /// How long a turn takes.
+        /// The period.
         period: Span,
-        /// How far into a turn it begins, in turns.
+        /// The phase at the start, in turns.
         phase: f64,
     },
     /// Steps from a table.

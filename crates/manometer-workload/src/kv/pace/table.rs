@@ -7,7 +7,7 @@ use crate::kv::error::KvError;
 
 /// The column of times, in seconds.
 const TIME: &str = "t_s";
-/// The most lines of a table: more than a year of seconds is a slip of the finger.
+/// The most lines of a table; more is a mistake.
 const LINES_MAX: usize = 40_000_000;
 
 /// The times (s) and rates of `file`; each rate lasts until the next time.
