@@ -1,6 +1,7 @@
-//! How fast each trace is read: `cargo run --release -p manometer-trace --example read_speed TRACE …`.
+//! Reading speed of traces: `cargo run --release -p manometer-trace --example read_speed TRACE …`.
 //!
-//! A line of JSON for each: its format and records, how long it took, and the most memory that the process had by then.
+//! Prints a line of JSON for each trace: its format, its records, the seconds taken, and the peak memory of the process
+//! so far.
 
 #![allow(clippy::print_stdout, reason = "the result is the output")]
 
@@ -25,7 +26,7 @@ fn measure(path: &str) -> Result<(), TraceError> {
             break;
         }
         records += read as u64;
-        // What is decoded is looked at, so that none of it can be left out.
+        // Uses every record, so that the compiler removes nothing.
         sum = batch.iter().fold(sum, |sum, record| sum.wrapping_add(record.key));
     }
     let end_s = clocks.map(now_s);
@@ -42,7 +43,7 @@ fn now_s(clock: ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The most memory that this process has had, as far as the system reports it.
+/// The peak memory of this process in bytes, if the system reports it.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

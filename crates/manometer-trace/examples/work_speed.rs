@@ -1,7 +1,6 @@
-//! How many records a second traces are worked on:
-//! `cargo run --release -p manometer-trace --example work_speed [TRACE …]`.
+//! Records per second of working on traces: `cargo run --release -p manometer-trace --example work_speed [TRACE …]`.
 //!
-//! Each figure has the reading in it. Without traces one of its own is made in memory: oracleGeneral, Zipf's law.
+//! Each figure includes reading. Without a trace it generates one in memory: oracleGeneral with a Zipf distribution.
 
 #![allow(clippy::print_stdout, reason = "the result is the output")]
 
@@ -100,7 +99,7 @@ fn measure(what: &str, mut work: impl FnMut() -> Result<u64, TraceError>) -> Res
     Ok(records)
 }
 
-/// The processor time of this process.
+/// The processor time of this process in nanoseconds.
 fn cpu_time_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -1,4 +1,4 @@
-//! Records as columns of Arrow: everything that a record holds, a column each (the table is in `docs/traces.md`).
+//! Records as Arrow columns, one for each field (the table is in `docs/traces.md`).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use crate::key::KeyTable;
 use crate::record::Record;
 
-/// The records as a batch of rows; `keys` has the texts of their keys, where they are wanted.
+/// The records as a batch; `keys` holds their key texts, if wanted.
 pub fn record_batch(records: &[Record], keys: Option<&KeyTable>) -> RecordBatch {
     RecordBatch::try_new(schema(), columns(records, keys)).expect("the columns are those of the schema")
 }

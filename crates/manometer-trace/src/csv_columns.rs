@@ -1,28 +1,28 @@
-//! What the columns of a CSV trace mean: by a header, or as a user says it.
+//! The roles of a CSV trace's columns, by its header or as the user names them.
 
 use std::str::FromStr;
 
 use crate::error::{Fault, TraceError};
 use crate::text;
 
-/// The columns that are looked at.
+/// The largest number of columns read.
 pub(crate) const COLUMNS_MAX: usize = 256;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a column holds.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Nothing of interest.
     Ignored,
-    /// The time, in units of so many nanoseconds.
+    /// The time, in units of this many nanoseconds.
     Time(u64),
-    /// The time, in the given unit; seconds by default.
+    /// The time, in the configured unit; seconds by default.
     TimeInUnit,
     /// The key.
     Key,
-    /// The key as it was, where another column holds its id.
+    /// The key's text, if another column holds its id.
     KeyText,
-    /// The id of a key: a number that distinguishes the keys of all devices.
+    /// The key's id: a number that identifies the key on all devices.
     KeyId,
     /// Bytes of the key.
     KeySize,
@@ -34,21 +34,21 @@ pub enum Role {
     Operation,
     /// Seconds to live.
     TimeToLive,
-    /// Where in the device or object, in bytes.
+    /// The offset on the device or in the object, in bytes.
     Offset,
-    /// Where in the device, in sectors of 512 bytes.
+    /// The offset on the device, in sectors of 512 bytes.
     Sector,
-    /// Which device.
+    /// The device.
     Device,
     /// Whether it succeeded: 1 or 0.
     Succeeded,
-    /// How many requests the line counts for.
+    /// The number of requests that the line stands for.
     Count,
-    /// How many of them found something.
+    /// The number of those requests that hit.
     Hits,
 }
 
-/// What the columns mean, as a user says it: `time_ms=0,key=user id,op=3`, by number from 0 or by the header's name.
+/// The columns as the user names them: `time_ms=0,key=user id,op=3`, by number from 0 or by the header's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
     pub(crate) delimiter: u8,
@@ -95,7 +95,7 @@ impl FromStr for Columns {
 }
 
 impl Columns {
-    /// The same with another delimiter.
+    /// The same columns with another delimiter.
     pub fn delimited_by(mut self, delimiter: u8) -> Self {
         self.delimiter = delimiter;
         self
@@ -105,7 +105,7 @@ impl Columns {
         self.roles.iter().any(|(_, column)| matches!(column, Column::Name(_)))
     }
 
-    /// The roles in the order of the columns, given the header's names.
+    /// The roles in column order, given the header's names.
     pub(crate) fn resolve(&self, names: &[&[u8]]) -> Result<Vec<Role>, Fault> {
         let mut resolved = Vec::new();
         for (role, column) in &self.roles {
@@ -126,13 +126,13 @@ impl Columns {
 }
 
 impl Role {
-    /// Whether it says which key is meant; a place on a device does.
+    /// Whether it identifies the key, as an offset on a device does.
     pub(crate) fn has_key(self) -> bool {
         matches!(self, Self::Key | Self::KeyText | Self::KeyId | Self::Sector | Self::Offset)
     }
 }
 
-/// Where a column of its own has the keys' texts, the keys are ids.
+/// If a column holds the keys' texts, the key column holds ids.
 pub(crate) fn with_ids(mut roles: Vec<Role>) -> Vec<Role> {
     if roles.contains(&Role::KeyText) {
         roles.iter_mut().filter(|role| **role == Role::Key).for_each(|role| *role = Role::KeyId);
@@ -140,7 +140,7 @@ pub(crate) fn with_ids(mut roles: Vec<Role>) -> Vec<Role> {
     roles
 }
 
-/// The role of a column of this name, in the words of the published traces.
+/// The role of a column of this name, by the headers of published traces.
 pub(crate) fn role(name: &[u8]) -> Option<Role> {
     Some(match name {
         b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::TimeInUnit,

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace.
+//! Errors of traces.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,24 +10,24 @@ pub enum TraceError {
     /// The file cannot be opened, read or written.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The failed operation.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// From here on the trace makes no sense; all records before it are good.
+    /// The trace is damaged here; all records before are good.
     #[error("damaged {format} trace at byte {offset}{}: {what}", in_line(*line))]
     Damaged {
         /// The name of the format.
         format: &'static str,
-        /// How many bytes of the (decompressed) trace are good.
+        /// The number of good bytes of the decompressed trace.
         offset: u64,
-        /// The line, counted from 1, where the format has lines.
+        /// The line, from 1, if the format has lines.
         line: Option<u64>,
-        /// What was found and what would be right.
+        /// What was found, and what would be right.
         what: Cow<'static, str>,
     },
-    /// The content is of no known format.
+    /// No known format fits the content.
     #[error("{0}")]
     Unknown(String),
     /// The request does not fit the format.
@@ -35,17 +35,17 @@ pub enum TraceError {
     Wrong(String),
 }
 
-/// Where a line is known, in an error's text.
+/// The line for an error's text, if known.
 fn in_line(line: Option<u64>) -> String {
     line.map(|line| format!(" (line {line})")).unwrap_or_default()
 }
 
 impl TraceError {
-    /// An error of the system.
+    /// A system error.
     pub(crate) fn io(what: impl Into<String>, source: io::Error) -> Self {
         Self::Io { what: what.into(), source }
     }
 }
 
-/// Why one record is none: what was found and what would be right.
+/// Why a record is invalid: what was found, and what would be right.
 pub(crate) type Fault = Cow<'static, str>;

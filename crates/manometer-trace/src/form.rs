@@ -1,4 +1,4 @@
-//! The form of a trace's file, as people say it, by flags and in experiment files.
+//! The settings of a trace's format, in flags and experiment files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use crate::csv_columns::Columns;
 use crate::error::TraceError;
 use crate::format::{Format, ReadOptions, time_unit_ns};
 
-/// How a trace is read, as far as its content does not say it.
+/// How to read a trace, where its content does not show it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct TraceForm {
-    /// The trace's format, where the content is not to decide (docs/traces.md has the list).
+    /// The format of the trace; default: recognised by its content. `docs/traces.md` lists the formats.
     #[cfg_attr(feature = "clap", arg(long, value_name = "FORMAT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_format: Option<String>,
-    /// What the columns of a CSV file mean, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`; of a device
+    /// The columns of a CSV file, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`; for a block device
     /// `time_ms=0,op=1,offset=2,size=3`.
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
-    /// What parts the columns of a CSV file, with `columns`; a comma unless said.
+    /// The delimiter of a CSV file, with `columns`; default: a comma.
     #[cfg_attr(feature = "clap", arg(long, requires = "columns"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<char>,
@@ -32,10 +32,10 @@ pub struct TraceForm {
 }
 
 impl TraceForm {
-    /// How it is read.
+    /// The options for reading the trace.
     ///
     /// # Errors
-    /// One of the settings means nothing; the text says what would be right.
+    /// A setting is invalid; the text says what would be right.
     pub fn options(&self, keep_keys: bool) -> Result<ReadOptions, TraceError> {
         Ok(ReadOptions {
             format: self.input_format.as_deref().map(Format::find).transpose()?,

@@ -1,33 +1,33 @@
-//! What a format that is read has: its entry in the registry, and the begin of a trace that it is recognised by.
+//! Trace formats: their entry in the registry, and recognition by the start of a trace.
 
 use crate::csv_columns::Columns;
 use crate::error::TraceError;
 use crate::reader::{LineFormat, Sink, TraceReader};
 use crate::source::Source;
 
-/// How many lines have to fit.
+/// The number of lines that must fit a format.
 const HEAD_LINES: usize = 64;
 
-/// How many lines have to be good before one that is damaged.
+/// The number of good lines before a damaged one.
 const LENIENT_LINES: usize = 3;
 
-/// How a trace is to be read.
+/// Options for reading a trace.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The format, where the content is not to decide.
+    /// The format; `None` recognises it by the content.
     pub format: Option<&'static Format>,
-    /// What the columns of a CSV file mean, where neither a header nor a preset says it.
+    /// The columns of a CSV file without a header or preset.
     pub columns: Option<Columns>,
-    /// The unit of times, in nanoseconds; only for formats that leave it open.
+    /// The unit of times in nanoseconds, for formats that do not define it.
     pub time_unit_ns: Option<u64>,
-    /// Keep the texts of keys, so that they can be shown and written again.
+    /// Whether to keep the keys' texts, to show and write them.
     pub keep_keys: bool,
 }
 
-/// The nanoseconds of a unit of time, by its name.
+/// The nanoseconds of a unit of time.
 ///
 /// # Errors
-/// There is none of this name; the text names those that there are.
+/// There is no unit of this name; the text names those that exist.
 pub fn time_unit_ns(name: &str) -> Result<u64, TraceError> {
     match name {
         "s" => Ok(1_000_000_000),
@@ -38,43 +38,43 @@ pub fn time_unit_ns(name: &str) -> Result<u64, TraceError> {
     }
 }
 
-/// A reader, or why there is none.
+/// A reader, or the reason why there is none.
 pub(crate) type OpenResult = Result<Box<dyn TraceReader>, TraceError>;
 
-/// A setting of [`ReadOptions`] that only some formats leave open.
+/// A setting of [`ReadOptions`] that only some formats use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormatSetting {
     /// The unit of times.
     TimeUnit,
-    /// What the columns mean.
+    /// The columns.
     Columns,
 }
 
-/// One format that is read.
+/// An input format.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name, as `--input-format` takes it.
+    /// Its name for `--input-format`.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
-    /// The settings that it leaves open; all others are refused.
+    /// The settings it uses; all others are refused.
     pub settings: &'static [FormatSetting],
     pub(crate) recognise: fn(&Head) -> bool,
     pub(crate) open: fn(Source, &ReadOptions) -> OpenResult,
 }
 
-/// The begin of a trace.
+/// The start of a trace.
 pub(crate) struct Head<'a> {
     /// The first bytes.
     pub(crate) bytes: &'a [u8],
-    /// Whether that is all.
+    /// Whether these are all bytes of the trace.
     pub(crate) whole: bool,
     /// Whether it may be damaged after some good lines.
     pub(crate) lenient: bool,
 }
 
 impl Head<'_> {
-    /// The whole lines at the begin.
+    /// The complete lines at the start.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
         let end = match self.whole {
             true => self.bytes.len(),
@@ -84,8 +84,8 @@ impl Head<'_> {
         lines.take(HEAD_LINES)
     }
 
-    /// Whether every line makes sense as this format, and at least one holds a record. The last line of a whole trace
-    /// may be cut.
+    /// Whether every line fits the format, and at least one holds a record. The last line of a complete trace may be
+    /// cut.
     pub(crate) fn fits(&self, mut format: impl LineFormat) -> bool {
         let lines: Vec<&[u8]> = self.lines().collect();
         let mut records = 0;
@@ -100,7 +100,7 @@ impl Head<'_> {
         records > 0
     }
 
-    /// Whether it holds bytes that no text has.
+    /// Whether it holds bytes that do not occur in text.
     pub(crate) fn is_binary(&self) -> bool {
         memchr::memchr(0, self.bytes).is_some()
     }

@@ -1,4 +1,4 @@
-//! From a key's text to its 64 bits, and back where the texts are kept.
+//! Keys as 64-bit ids, and their texts where they are kept.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,23 +8,22 @@ use rapidhash::v3::rapidhash_v3;
 use crate::error::Fault;
 use crate::text;
 
-/// What kept key texts take at most with their table, in bytes.
+/// The most memory of kept key texts and their table, in bytes.
 pub const KEY_TEXT_BYTES_MAX: usize = 4 << 30;
 
-/// What a text takes beside its own bytes: its place in a table that has just grown, and its allocation.
+/// Overhead of a text in bytes: its slot in a table that has just grown, and its allocation.
 const ENTRY_BYTES: usize = 72;
 
 /// The id of a key: the number that its text is, or else a hash of the text.
 ///
-/// A number is taken as such only where it is written without leading zeros, so that texts that differ have ids that
-/// differ.
+/// A number must be written without leading zeros, so that different texts have different ids.
 pub fn key_id(text: &[u8]) -> u64 {
     let has_leading_zero = text.len() > 1 && text[0] == b'0';
     let number = if has_leading_zero { None } else { text::number(text) };
     number.unwrap_or_else(|| rapidhash_v3(text))
 }
 
-/// The texts of the keys by their ids.
+/// The texts of keys by id.
 #[derive(Debug, Default)]
 pub struct KeyTable {
     texts: HashMap<u64, Box<[u8]>, IdHasher>,
@@ -32,12 +31,12 @@ pub struct KeyTable {
 }
 
 impl KeyTable {
-    /// The text of the key with this id.
+    /// The text of the key `id`.
     pub fn text(&self, id: u64) -> Option<&[u8]> {
         self.texts.get(&id).map(AsRef::as_ref)
     }
 
-    /// How many keys have been seen.
+    /// The number of keys seen.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
@@ -61,7 +60,7 @@ impl KeyTable {
     }
 }
 
-/// Turns texts into ids, and keeps the texts on request.
+/// Converts texts to ids, and optionally keeps the texts.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     table: Option<KeyTable>,
@@ -76,7 +75,7 @@ impl Keys {
         self.id_as(None, text)
     }
 
-    /// The id of a key in one of several key spaces; that of space 0 is the plain one.
+    /// The id of a key in one of several key spaces; in space 0 the plain id.
     pub(crate) fn id_in(&mut self, space: u32, text: &[u8]) -> Result<u64, Fault> {
         if space == 0 {
             return self.id(text);
@@ -84,7 +83,7 @@ impl Keys {
         self.id_as(Some(rapidhash_v3(&[&space.to_le_bytes()[..], text].concat())), text)
     }
 
-    /// The id of a key that has one already, or of its text.
+    /// The given id of a key, or else that of its text.
     pub(crate) fn id_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, Fault> {
         let id = id.unwrap_or_else(|| key_id(text));
         if let Some(table) = &mut self.table {
@@ -98,7 +97,7 @@ impl Keys {
     }
 }
 
-/// Spreads ids, which may be plain numbers, over a table.
+/// A hash that spreads ids, also sequential ones, over a table.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct IdHash(u64);
 

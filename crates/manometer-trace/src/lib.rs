@@ -1,9 +1,9 @@
 //! Traces: recorded sequences of requests.
 //!
-//! The [`Record`], readers of the field's formats ([`FORMATS`], found by content by [`open`]), and writers
-//! ([`write`]). Readers stream: memory does not grow with the trace, except with the texts of keys where they are
-//! wanted. Transforms ([`transform`]) are readers over readers, [`character`] says what a trace is like, and [`synthesis`]
-//! makes more of it. What is done with a trace is left to others.
+//! [`Record`] is one request. [`open`] reads the formats of [`FORMATS`], recognised by content; [`write`] writes them.
+//! Readers stream: memory does not grow with the trace, except with key texts if they are kept. Transforms
+//! ([`transform`]) are readers over readers, [`character`] characterises a trace, and [`synthesis`] generates similar
+//! ones. Using a trace is left to other crates.
 
 pub mod character;
 mod columns;

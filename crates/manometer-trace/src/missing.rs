@@ -1,4 +1,4 @@
-//! The keys that a trace uses before anything was stored under them: they must have been there.
+//! The keys that a trace uses before it stores them: they existed before it began.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,19 +7,19 @@ use crate::error::TraceError;
 use crate::key::IdHasher;
 use crate::record::{Operation, Record};
 
-/// The most memory that keys and missing inserts take, in bytes.
+/// The most memory of keys and missing inserts, in bytes.
 const BYTES_MAX: usize = 4 << 30;
-/// What a key takes, with the table's free places, and what a missing insert takes beside it, while a list grows.
+/// Bytes of a key, including the table's free slots, and of a missing insert while its list grows.
 const KEY_BYTES: usize = 40;
 const INSERT_BYTES: usize = 2 * size_of::<Record>();
-/// In the place of a missing insert's number: the trace has stored the key itself.
+/// The number in place of a missing insert: the trace stored the key itself.
 const STORED: u32 = u32::MAX;
 
-/// Looks for the keys that are missing; takes memory by the number of keys, up to a bound.
+/// Finds the missing keys. Memory grows with the number of keys, up to a limit.
 #[derive(Debug)]
 pub struct MissingKeys {
     bytes_max: usize,
-    /// Of each key the number of its missing insert, or [`STORED`].
+    /// For each key the number of its missing insert, or [`STORED`].
     known: HashMap<u64, u32, IdHasher>,
     inserts: Vec<Record>,
 }
@@ -31,12 +31,12 @@ impl Default for MissingKeys {
 }
 
 impl MissingKeys {
-    /// As many as so much memory holds.
+    /// As many keys as fit into `bytes_max`.
     pub(crate) fn within(bytes_max: usize) -> Self {
         Self { bytes_max, known: HashMap::default(), inserts: Vec::new() }
     }
 
-    /// Takes in the next request.
+    /// Adds the next request.
     pub fn add(&mut self, record: &Record) {
         let Some(needed) = record.needs_key() else { return };
         match self.known.entry(record.key) {
@@ -47,7 +47,7 @@ impl MissingKeys {
                 }
             }
             Entry::Vacant(unknown) if needed => {
-                // The bound on memory is far below as many.
+                // The memory limit is far below this many.
                 unknown.insert(self.inserts.len() as u32);
                 self.inserts.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
             }
@@ -57,10 +57,10 @@ impl MissingKeys {
         }
     }
 
-    /// That there is room for the keys of the next few requests.
+    /// Checks that there is room for the keys of the next few requests.
     ///
     /// # Errors
-    /// There is not; the text says how much there would have to be.
+    /// There is not; the text says how much memory it would take.
     pub fn need_room(&self) -> Result<(), TraceError> {
         let bytes = self.known.len() * KEY_BYTES + self.inserts.len() * INSERT_BYTES;
         if bytes <= self.bytes_max {

@@ -1,4 +1,4 @@
-//! Opens a trace: its format is the one that its content says, unless it is given.
+//! Opens a trace, recognising its format by the content unless it is given.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::read::{FORMATS, csv, names};
 use crate::reader::TraceReader;
 use crate::source::{Bytes, Source};
 
-/// How many bytes a format may look at to know its own.
+/// The number of bytes for recognising a format.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// A trace that is open: its format and its records.
+/// An open trace: its format and its records.
 pub struct Trace {
     /// The format, as given or as recognised.
     pub format: &'static Format,
@@ -23,7 +23,7 @@ pub struct Trace {
 /// Opens a trace in a file.
 ///
 /// # Errors
-/// There is no such file, or what is in it is of no known format.
+/// The file cannot be opened, or its format is unknown.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError> {
     let failed = |error| TraceError::io(path.display().to_string(), error);
     let file = File::open(path).map_err(failed)?;
@@ -38,10 +38,10 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError> {
     })
 }
 
-/// Opens a trace that comes as a stream.
+/// Opens a trace from a stream.
 ///
 /// # Errors
-/// The stream is of no known format, or of one that has to be read from a file.
+/// The format is unknown, or can be read from a file only.
 pub fn open_stream(input: Bytes, options: &ReadOptions) -> Result<Trace, TraceError> {
     let source = Source::new(input, None).map_err(|error| TraceError::io("the stream of the trace", error))?;
     open_source(source, options)
@@ -56,7 +56,7 @@ fn open_source(mut source: Source, options: &ReadOptions) -> Result<Trace, Trace
     Ok(Trace { format, reader: (format.open)(source, options)? })
 }
 
-/// That the options set nothing that the format would ignore.
+/// Refuses options that the format would ignore.
 fn check_options(format: &Format, options: &ReadOptions) -> Result<(), TraceError> {
     let name = format.name;
     let open = |setting| format.settings.contains(&setting);
@@ -77,7 +77,7 @@ fn check_options(format: &Format, options: &ReadOptions) -> Result<(), TraceErro
     Ok(())
 }
 
-/// The names of the formats that leave `setting` open.
+/// The names of the formats that use `setting`.
 fn names_with(setting: FormatSetting) -> String {
     let formats = FORMATS.iter().filter(|format| format.settings.contains(&setting));
     formats.map(|format| format.name).collect::<Vec<_>>().join(", ")
@@ -100,7 +100,7 @@ fn recognise(source: &mut Source, options: &ReadOptions) -> Result<&'static Form
     }
     let strictly = FORMATS.iter().copied().find(|format| (format.recognise)(&head));
     head.lenient = true;
-    // Nothing fits as a whole: then perhaps up to where the trace is damaged.
+    // No format fits completely: perhaps one does up to the damage.
     let fitting = || FORMATS.iter().copied().find(|format| (format.recognise)(&head));
     strictly.or_else(fitting).ok_or_else(|| {
         let begin = crate::text::show(&head.bytes[..bytes.min(64)]);

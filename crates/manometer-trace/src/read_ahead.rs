@@ -1,29 +1,29 @@
-//! Decompresses on a thread of its own while what is decompressed already is worked on.
+//! Decompresses on a separate thread, ahead of the reader.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// How much is decompressed at a time.
+/// Bytes that are decompressed at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How many chunks wait to be worked on at most.
+/// The most decompressed chunks that wait.
 const CHUNKS_MAX: usize = 4;
-/// A shorter trace is not worth a thread.
+/// The length of a trace below which no thread is started.
 const WITHOUT_THREAD_BYTES: usize = 1 << 20;
 
-/// A trace's bytes, whatever they come from.
+/// The bytes of a trace.
 pub type Bytes = Box<dyn Read + Send>;
 
-/// Bytes that are read ahead of those who need them, a bounded stretch.
+/// Reads bytes ahead of their use, up to a limit.
 pub(crate) struct ReadAhead {
     state: State,
 }
 
 enum State {
-    /// Read where it is needed, until so many bytes more.
+    /// Reads without a thread, for this many more bytes.
     Here(Bytes, usize),
     Ahead(Ahead),
-    /// Nothing comes any more.
+    /// At the end.
     Ended,
 }
 
@@ -73,7 +73,7 @@ impl Ahead {
     }
 }
 
-/// The thread ends where the trace does, or where nobody takes its chunks any more.
+/// The thread ends with the trace, or when its receiver is dropped.
 fn start(mut input: Bytes) -> io::Result<Ahead> {
     let (sender, chunks) = sync_channel(CHUNKS_MAX);
     let read = move || {
@@ -89,7 +89,7 @@ fn start(mut input: Bytes) -> io::Result<Ahead> {
     Ok(Ahead { chunks, chunk: Vec::new(), given: 0 })
 }
 
-/// What the input gives at once; nothing at its end.
+/// The bytes of one read of the input; empty at its end.
 fn next_chunk(input: &mut Bytes) -> io::Result<Vec<u8>> {
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Good bytes, and then an error.
+    /// Good bytes, then an error.
     struct Broken(Cursor<Vec<u8>>);
 
     impl Read for Broken {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!((error.to_string().as_str(), read.len()), ("cut", count));
     }
 
-    /// Endless, and reports when it is dropped.
+    /// An endless input that reports when it is dropped.
     struct Endless(Sender<()>);
 
     impl Read for Endless {

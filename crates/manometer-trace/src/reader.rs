@@ -1,33 +1,33 @@
-//! What every reader is: batches of records, and after them why there are no more.
+//! Trace readers: batches of records, and the reason why there are no more.
 
 use crate::error::{Fault, TraceError};
 use crate::key::{KeyTable, Keys};
 use crate::record::Record;
 use crate::source::Source;
 
-/// About how many records a batch holds; few enough to stay in a core's nearest cache.
+/// Approximate size of a batch in records; a batch fits into a core's first cache.
 pub const BATCH_RECORDS: usize = 256;
 
 /// A source of records.
 pub trait TraceReader: Send {
-    /// Replaces what is in `batch` by the next records, and says how many there are; 0 at the end.
+    /// Replaces `batch` by the next records. Returns their number; 0 at the end.
     ///
     /// # Errors
-    /// The trace is damaged from here on. All records before were good and have been given; none follow.
+    /// The trace is damaged here. All records before were good and have been returned; none follow.
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError>;
 
-    /// The texts of the keys seen until now, where they are wanted.
+    /// The texts of the keys seen so far, if kept.
     fn keys(&self) -> Option<&KeyTable> {
         None
     }
 
-    /// What was passed over until now because it is no request: comments, answers, commands without a key.
+    /// The number of skipped entries so far that are no requests: comments, answers, commands without a key.
     fn skipped(&self) -> u64 {
         0
     }
 }
 
-/// Where a format puts its records.
+/// The destination of a format's records.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     batch: Vec<Record>,
@@ -36,7 +36,7 @@ pub(crate) struct Sink {
     skipped: u64,
 }
 
-/// Records that differ in key and offset alone.
+/// Records that differ only in key and offset.
 #[derive(Debug)]
 struct Run {
     next: Record,
@@ -50,7 +50,7 @@ impl Sink {
         self.batch.push(record);
     }
 
-    /// The same request `count` times, the key and the offset each time further.
+    /// Adds the same request `count` times, with the key and the offset advanced by a step each time.
     pub(crate) fn run(&mut self, first: Record, count: u64, key_step: u64, offset_step: u64) {
         if count == 1 {
             return self.push(first);
@@ -59,7 +59,7 @@ impl Sink {
         self.expand();
     }
 
-    /// Something that is no request.
+    /// Counts an entry that is no request.
     pub(crate) fn skip(&mut self) {
         self.skipped += 1;
     }
@@ -74,17 +74,17 @@ impl Sink {
         self.keys.id_in(space, text)
     }
 
-    /// The id of a key that has one already, or of its text.
+    /// The given id of a key, or else that of its text.
     pub(crate) fn key_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, Fault> {
         self.keys.id_as(id, text)
     }
 
-    /// How many records fit in.
+    /// The number of records that still fit.
     pub(crate) fn room(&self) -> usize {
         BATCH_RECORDS.saturating_sub(self.batch.len())
     }
 
-    /// Whether anything came in.
+    /// Whether it holds any record.
     pub(crate) fn has_records(&self) -> bool {
         !self.batch.is_empty()
     }
@@ -103,13 +103,13 @@ impl Sink {
     }
 }
 
-/// One format's way from bytes to records.
+/// Decodes the bytes of a format to records.
 pub(crate) trait RecordDecoder: Send {
-    /// Puts records into the sink until it has no room; fewer only at the end.
+    /// Adds records to the sink until it is full; fewer only at the end.
     fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError>;
 }
 
-/// A format's reader with what all of them have in common.
+/// The common part of all formats' readers.
 pub(crate) struct Reader<F> {
     format: F,
     sink: Sink,
@@ -152,16 +152,16 @@ impl<F: RecordDecoder> TraceReader for Reader<F> {
     }
 }
 
-/// A format of lines: what one line says.
+/// A format whose records are lines.
 pub(crate) trait LineFormat: Send {
     /// The format's name.
     fn name(&self) -> &'static str;
 
-    /// Puts what the line says into the sink. A line has no line feed at its end, and no carriage return.
+    /// Adds the requests of a line to the sink. `line` has no line feed and no carriage return at its end.
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault>;
 }
 
-/// Reads a format of lines.
+/// The reader of a line format.
 pub(crate) struct Lines<F> {
     source: Source,
     format: F,
@@ -197,7 +197,7 @@ impl<F: LineFormat> RecordDecoder for Lines<F> {
                 sink.batch.truncate(known.0);
                 return Err(self.damaged(fault));
             }
-            // A line that a broken stream cut may mean something else than the whole one.
+            // A line cut by a broken stream may mean something else than the complete one.
             if text == whole && self.source.broken() {
                 sink.batch.truncate(known.0);
                 sink.run = None;
@@ -210,16 +210,16 @@ impl<F: LineFormat> RecordDecoder for Lines<F> {
     }
 }
 
-/// A format of records that all have the same size.
+/// A format whose records have a fixed size.
 pub(crate) trait FixedFormat<const SIZE: usize>: Send {
     /// The format's name.
     fn name(&self) -> &'static str;
 
-    /// The record of these bytes; none where it is no request.
+    /// Decodes a record; `None` if it is no request.
     fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, Fault>;
 }
 
-/// Reads a format of records that all have the same size.
+/// The reader of a fixed-size format.
 pub(crate) struct FixedRecords<F, const SIZE: usize> {
     source: Source,
     format: F,
@@ -275,7 +275,7 @@ fn fixed_end(source: &mut Source, format: &'static str, size: usize) -> Result<(
     Err(TraceError::Damaged { format, offset: source.offset(), line: None, what })
 }
 
-/// Whether the stream came to its end, or broke.
+/// Checks whether the stream ended or broke.
 pub(crate) fn stream_end(source: &mut Source, format: &'static str) -> Result<(), TraceError> {
     match source.failure() {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! One request of a trace.
+//! A request of a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,25 +7,25 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
-    /// The value of a key.
+    /// Reads the value of a key.
     Get,
-    /// Store a value, whether the key is there or not.
+    /// Stores a value, whether or not the key exists.
     Put,
-    /// Store a value under a key that is not there yet.
+    /// Stores a value under a key that does not exist.
     Insert,
-    /// Replace the value of a key that is there.
+    /// Replaces the value of an existing key.
     Update,
-    /// Remove a key.
+    /// Deletes a key.
     Delete,
-    /// Values from a key on.
+    /// Reads values from a key on, in key order.
     Scan,
-    /// Change the value of a key by what it was.
+    /// Changes the value of a key depending on the old value.
     ReadModifyWrite,
-    /// Bytes of a device or an object.
+    /// Reads bytes of a device or an object.
     Read,
-    /// Store bytes on a device or in an object.
+    /// Writes bytes to a device or an object.
     Write,
-    /// Bytes of a device that are no longer needed.
+    /// Discards bytes of a device (TRIM).
     Discard,
 }
 
@@ -44,7 +44,7 @@ impl Operation {
         Self::Discard,
     ];
 
-    /// Its name in machine forms.
+    /// The name in machine-readable output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -60,12 +60,12 @@ impl Operation {
         }
     }
 
-    /// Whether it concerns a device or an object, with an offset.
+    /// Whether it applies to a device or an object, with an offset.
     pub fn is_block(self) -> bool {
         matches!(self, Self::Read | Self::Write | Self::Discard)
     }
 
-    /// Whether it carries a value.
+    /// Whether it stores a value.
     pub fn stores(self) -> bool {
         matches!(self, Self::Put | Self::Insert | Self::Update | Self::ReadModifyWrite | Self::Write)
     }
@@ -85,33 +85,33 @@ impl FromStr for Operation {
     }
 }
 
-/// One request. What a trace does not hold is `None`, never invented.
+/// A request. What a trace does not contain is `None`, never invented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// When, in nanoseconds since the trace's own zero.
+    /// The time in nanoseconds since the trace's zero.
     pub time_ns: Option<u64>,
-    /// Which key, object or block: the number in the trace, or the hash of its text ([`crate::key_id`]).
+    /// The key, object or block: its number in the trace, or the hash of its text ([`crate::key_id`]).
     pub key: u64,
-    /// Where in the device or object, in bytes.
+    /// The offset on the device or in the object, in bytes.
     pub offset: Option<u64>,
-    /// Bytes of the value, or of the stretch of a device.
+    /// Size of the value or of the block request, in bytes.
     pub value_size: Option<u64>,
     /// The client.
     pub client: Option<u64>,
-    /// Bytes of the key.
+    /// Size of the key in bytes.
     pub key_size: Option<u32>,
-    /// Seconds that the value is to live.
+    /// The value's time to live in seconds.
     pub ttl_s: Option<u32>,
-    /// Which of several devices; 0 where there is one.
+    /// The number of the device; 0 if there is one.
     pub device: u32,
     /// The operation.
     pub operation: Operation,
-    /// Whether it succeeded; a get that finds nothing does not.
+    /// Whether it succeeded; a get that misses does not.
     pub succeeded: Option<bool>,
 }
 
 impl Record {
-    /// A request of which no more is known.
+    /// A request with nothing but an operation and a key.
     pub fn new(operation: Operation, key: u64) -> Self {
         Self {
             time_ns: None,
@@ -127,14 +127,14 @@ impl Record {
         }
     }
 
-    /// Whether its key was there before it, as far as it proves that: what reads or changes a key needs it, what
-    /// stores it whole does not. A request that failed proves nothing.
+    /// Whether its key existed before, as far as the request proves it: reading or changing a key requires it, storing
+    /// a whole value does not. A failed request proves nothing.
     pub fn needs_key(&self) -> Option<bool> {
         let stores = matches!(self.operation, Operation::Put | Operation::Insert | Operation::Write);
         (self.succeeded != Some(false)).then_some(!stores)
     }
 
-    /// A request to a device. Its key is the offset in units of `unit_bytes`, distinct for each device.
+    /// A block request. Its key is the offset in units of `unit_bytes`, distinct for each device.
     pub fn block(operation: Operation, device: u32, offset: u64, unit_bytes: u64, size: u64) -> Self {
         let block = offset / unit_bytes;
         let key = if device == 0 { block } else { device_key(device, block) };

@@ -1,4 +1,4 @@
-//! The bytes of a trace: decompressed, in a window that moves along.
+//! The decompressed bytes of a trace, in a sliding window.
 
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
@@ -7,18 +7,18 @@ use std::ops::Range;
 pub use crate::read_ahead::Bytes;
 use crate::read_ahead::ReadAhead;
 
-/// The longest line that is read.
+/// The longest line in bytes.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
-/// The longest binary record that is read.
+/// The longest binary record in bytes.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;
-/// How much is read at a time.
+/// Bytes read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// What a decompressor may take.
+/// The most memory of a decompressor, in bytes.
 const DECOMPRESSOR_BYTES_MAX: u64 = 512 << 20;
 /// The largest window of a zstd file: 2^27 bytes.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
-/// A window on the decompressed bytes of a trace.
+/// A sliding window over the decompressed bytes of a trace.
 pub(crate) struct Source {
     input: Bytes,
     file: Option<File>,
@@ -30,7 +30,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Decompresses `input`, if it is compressed; `file` is the same again where it can be read anywhere.
+    /// Decompresses `input` if it is compressed; `file` is the same input if it is a seekable file.
     pub(crate) fn new(input: Bytes, file: Option<File>) -> io::Result<Self> {
         let (input, packed) = decompress(input)?;
         let input: Bytes = if packed { Box::new(ReadAhead::new(input)) } else { input };
@@ -38,22 +38,22 @@ impl Source {
         Ok(Self { input, file, buffer: Vec::new(), window: 0..0, offset: 0, ended: false, failure: None })
     }
 
-    /// The file itself, where it is one and not compressed.
+    /// The file itself, if it is one and not compressed.
     pub(crate) fn take_file(&mut self) -> Option<File> {
         self.file.take()
     }
 
-    /// Where the window begins in the decompressed trace.
+    /// The offset of the window in the decompressed trace.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The bytes at hand.
+    /// The buffered bytes.
     pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.window.clone()]
     }
 
-    /// Reads until `bytes` are at hand; fewer are only where the trace ends.
+    /// Reads until `bytes` are buffered; fewer only at the end of the trace.
     pub(crate) fn want(&mut self, bytes: usize) -> &[u8] {
         while self.window.len() < bytes && !self.ended {
             self.read_more(bytes);
@@ -61,14 +61,14 @@ impl Source {
         self.window()
     }
 
-    /// Moves the window's begin.
+    /// Advances the start of the window.
     pub(crate) fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.window.len());
         self.window.start += bytes;
         self.offset += bytes as u64;
     }
 
-    /// Passes over bytes that nobody needs; how many were there.
+    /// Skips bytes. Returns how many there were.
     pub(crate) fn skip(&mut self, bytes: u64) -> u64 {
         let mut left = bytes;
         while left > 0 {
@@ -83,7 +83,7 @@ impl Source {
         bytes - left
     }
 
-    /// The next line: its length without its end, and with it. None at the end of the trace.
+    /// The length of the next line, without and with its terminator; `None` at the end of the trace.
     ///
     /// # Errors
     /// The line is longer than [`LINE_BYTES_MAX`].
@@ -104,12 +104,12 @@ impl Source {
         }
     }
 
-    /// Whether the trace has come to its end, or broken.
+    /// Whether the trace has ended or broken.
     pub(crate) fn broken(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// What ended the trace, where it was no end.
+    /// The error that broke the trace, if any.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
@@ -121,7 +121,7 @@ impl Source {
         }
         let room = at_least.max(self.window.len() + CHUNK_BYTES / 2).max(CHUNK_BYTES);
         if self.buffer.len() < room {
-            // Doubled, so that what comes in small pieces is not copied again and again; never by more than is read.
+            // Doubles the buffer, so that small reads are not copied repeatedly, and never grows by more than is read.
             self.buffer.resize(room.min((2 * self.buffer.len()).max(CHUNK_BYTES)).max(self.window.len() + 1), 0);
         }
         match self.input.read(&mut self.buffer[self.window.end..]) {
@@ -136,7 +136,7 @@ impl Source {
     }
 }
 
-/// Decompresses what is compressed, and returns whether it was.
+/// Decompresses `input` if it is compressed. Returns whether it was.
 fn decompress(mut input: Bytes) -> io::Result<(Bytes, bool)> {
     let mut head = [0; 6];
     let mut filled = 0;
@@ -173,7 +173,7 @@ fn xz_decoder(whole: FullStream) -> io::Result<impl Read + Send> {
     Ok(liblzma::bufread::XzDecoder::new_stream(BufReader::new(whole), stream))
 }
 
-/// Frames of LZ4, one after the other; an end inside a frame is an error.
+/// Consecutive LZ4 frames; an end inside a frame is an error.
 struct Lz4Frames {
     decoder: lz4_flex::frame::FrameDecoder<BufReader<FullStream>>,
 }

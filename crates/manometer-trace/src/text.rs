@@ -1,6 +1,6 @@
-//! The small pieces of a line: numbers, times, fields.
+//! Parsers of the parts of a line: numbers, times, fields.
 
-/// A whole number in decimal digits, and nothing else.
+/// A whole number of decimal digits, and nothing else.
 #[inline]
 pub(crate) fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
@@ -41,7 +41,7 @@ pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0, |value, byte| Some(value << 4 | u64::from(char::from(*byte).to_digit(16)?)))
 }
 
-/// A time such as `12.345` in units of `unit_ns`, as whole nanoseconds; what is finer is cut off.
+/// A time such as `12.345` in units of `unit_ns`, as whole nanoseconds; finer digits are truncated.
 pub(crate) fn time_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
         None => return number(text)?.checked_mul(unit_ns),
@@ -68,14 +68,14 @@ pub(crate) fn time_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
 #[inline]
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     match text {
-        // Most have none, and are many.
+        // The common case: no surrounding white space.
         [first, .., last] if *first > b' ' && *last > b' ' => text,
         [only] if *only > b' ' => text,
         _ => text.trim_ascii(),
     }
 }
 
-/// Cuts a line at each `delimiter` into exactly `N` trimmed fields.
+/// Splits a line at each `delimiter` into exactly `N` trimmed fields.
 pub(crate) fn fields<const N: usize>(line: &[u8], delimiter: u8) -> Option<[&[u8]; N]> {
     let mut fields = [&b""[..]; N];
     let mut pieces = line.split(|byte| *byte == delimiter);
@@ -85,7 +85,7 @@ pub(crate) fn fields<const N: usize>(line: &[u8], delimiter: u8) -> Option<[&[u8
     pieces.next().is_none().then_some(fields)
 }
 
-/// Cuts a line at white space into exactly `N` fields.
+/// Splits a line at white space into exactly `N` fields.
 pub(crate) fn words<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
     let mut fields = [&b""[..]; N];
     let mut pieces = line.split(u8::is_ascii_whitespace).filter(|piece| !piece.is_empty());
@@ -95,7 +95,7 @@ pub(crate) fn words<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
     pieces.next().is_none().then_some(fields)
 }
 
-/// A piece of a line for an error text: short, and printable.
+/// A part of a line for an error's text: short and printable.
 pub(crate) fn show(text: &[u8]) -> String {
     const SHOWN_BYTES_MAX: usize = 60;
     let shown = &text[..text.len().min(SHOWN_BYTES_MAX)];

@@ -1,16 +1,16 @@
-//! How many requests came in each second: the series that burstiness and memory are computed from.
+//! Requests per second as a series, from which burstiness and the Hurst exponent are computed.
 //!
-//! Windows of 1 s from the first request on, of 2 s, 4 s … where there would be too many of them.
+//! Windows of 1 s from the first request on; of 2 s, 4 s … where there would be too many.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 
-/// The width of a window that traces of up to [`WINDOWS_MAX`] seconds have.
+/// The window width of traces of up to [`WINDOWS_MAX`] seconds.
 pub const WINDOW_NS: u64 = 1_000_000_000;
-/// The most windows that are kept.
+/// The largest number of windows.
 pub const WINDOWS_MAX: usize = 1 << 22;
-/// The fewest windows that have an index of dispersion.
+/// The fewest windows for an index of dispersion.
 const DISPERSION_WINDOWS_MIN: usize = 10;
 
 /// Requests by windows of equal length.
@@ -19,18 +19,18 @@ pub struct Counts {
     zero_ns: Option<u64>,
     /// The window width is [`WINDOW_NS`] times two to this power.
     doublings: u32,
-    /// The number of the first window; below 0 where times go back behind the first request.
+    /// The number of the first window; negative if times go back behind the first request.
     first: i64,
     windows: VecDeque<u32>,
     last_ns: u64,
 }
 
-/// The variance of the counts divided by their mean: 1 of a Poisson process, more of bursts.
+/// The index of dispersion: variance divided by mean of the counts. 1 for a Poisson process, more for bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dispersion {
-    /// The length of the windows.
+    /// The length of a window.
     pub window_s: f64,
-    /// How many there are.
+    /// The number of windows.
     pub windows: usize,
     /// The index of dispersion.
     pub index: f64,
@@ -84,17 +84,17 @@ impl Counts {
         self.doublings += 1;
     }
 
-    /// The width of a window.
+    /// The width of a window in nanoseconds.
     pub fn window_ns(&self) -> u64 {
         WINDOW_NS << self.doublings
     }
 
-    /// When the first window begins, in nanoseconds of the trace.
+    /// The start of the first window, in nanoseconds of the trace.
     pub fn begin_ns(&self) -> i128 {
         i128::from(self.zero_ns.unwrap_or(0)) + i128::from(self.first) * i128::from(self.window_ns())
     }
 
-    /// The requests of each window that the trace covers whole.
+    /// The requests of each window that lies completely within the trace.
     pub fn whole(&self) -> Vec<f64> {
         let end = self.begin_ns() + self.windows.len() as i128 * i128::from(self.window_ns());
         let is_whole = i128::from(self.last_ns) + 1 >= end;
@@ -102,13 +102,13 @@ impl Counts {
         self.windows.iter().take(count).map(|count| f64::from(*count)).collect()
     }
 
-    /// The requests of each window, the last of which may not be whole.
+    /// The requests of each window; the last one may be partial.
     pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
         self.windows.iter().copied()
     }
 }
 
-/// The index of dispersion over windows that are 1, 10, 100 … times as long.
+/// The index of dispersion over windows 1, 10, 100 … times as long.
 pub fn dispersion(counts: &[f64], window_s: f64) -> Vec<Dispersion> {
     let of = |times: usize| {
         let sums: Vec<f64> = counts.chunks_exact(times).map(|chunk| chunk.iter().sum()).collect();

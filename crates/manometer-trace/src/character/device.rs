@@ -1,4 +1,4 @@
-//! Requests to devices: shares of reads and writes, sizes, seeks and sequences.
+//! Block requests: shares of reads and writes, sizes, seeks and sequential runs.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 use super::histogram::{Distribution, Histogram};
 use crate::record::{Operation, Record};
 
-/// The most devices whose seeks are followed.
+/// The most devices whose seeks are tracked.
 const DEVICES_MAX: usize = 1 << 16;
-/// The most different sizes that are counted one by one.
+/// The most different sizes that are counted exactly.
 const SIZES_MAX: usize = 1 << 16;
-/// How many of the most common sizes are named.
+/// The number of most common sizes reported.
 const COMMON_SIZES: usize = 8;
 
-/// The load on devices.
+/// The load on block devices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Device {
-    /// Devices.
+    /// The number of devices.
     pub devices: usize,
     /// Reads.
     pub read: RequestKind,
@@ -27,46 +27,46 @@ pub struct Device {
     pub discard: RequestKind,
     /// The most common sizes.
     pub common_sizes: Vec<CommonSize>,
-    /// How far the begin of a request is from that of the one before on its device, in bytes.
+    /// Distance in bytes from the start of a request to that of the request before it on its device.
     pub seek_bytes: Option<Distribution>,
-    /// The share of the seeks that go back.
+    /// The share of the seeks that go backwards.
     pub backward_share: Option<f64>,
-    /// The share of the requests that begin where the one before on their device ended.
+    /// The share of the requests that start where the request before them on their device ended.
     pub sequential_share: Option<f64>,
 }
 
-/// Requests of one kind.
+/// The requests of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestKind {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Their share of all.
+    /// Their share of all requests.
     pub requests_share: f64,
     /// Bytes.
     pub bytes: f64,
-    /// Their share of all.
+    /// Their share of all bytes.
     pub bytes_share: Option<f64>,
-    /// Bytes of a request.
+    /// Request sizes in bytes.
     pub size_bytes: Option<Distribution>,
-    /// The share of them that begin where the request before on their device ended, whatever its kind.
+    /// The share that start where the request before them on their device ended, whatever its kind.
     pub sequential_share: Option<f64>,
 }
 
-/// A size that is common.
+/// A common request size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CommonSize {
-    /// Bytes of a request.
+    /// Request size in bytes.
     pub bytes: u64,
-    /// The share of the requests that have it.
+    /// The share of the requests with this size.
     pub requests_share: f64,
 }
 
-/// Counts while a trace goes by.
+/// Accumulates the requests of a trace.
 #[derive(Debug, Default)]
 pub struct Counter {
     kinds: [KindCounter; 3],
     sizes: HashMap<u64, u64>,
-    /// Of each device the begin and the end of the last request.
+    /// The start and end of the last request of each device.
     last: HashMap<u32, (u64, u64)>,
     seeks: Histogram,
     backward: u64,
@@ -80,7 +80,7 @@ struct KindCounter {
 }
 
 impl Counter {
-    /// Takes a request in, if it is one to a device, with its place and size.
+    /// Counts a request if it is a block request with an offset and a size.
     pub fn add(&mut self, record: &Record) {
         let kind = match record.operation {
             Operation::Read => 0,
@@ -105,7 +105,7 @@ impl Counter {
         }
     }
 
-    /// The load until now; nothing where no request went to a device.
+    /// The load so far; `None` without block requests.
     pub fn finish(&self) -> Option<Device> {
         let requests: f64 = self.kinds.iter().map(|kind| kind.sizes.weight()).sum();
         let bytes: f64 = self.kinds.iter().map(KindCounter::bytes).sum();

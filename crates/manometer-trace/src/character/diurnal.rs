@@ -1,4 +1,4 @@
-//! The shape of a day: the rate of requests by the hour.
+//! The daily pattern: the request rate by the hour.
 
 use serde::Serialize;
 
@@ -7,21 +7,20 @@ use super::counts::Counts;
 const HOUR_NS: i128 = 3_600_000_000_000;
 const HOURS: usize = 24;
 
-/// Requests by the hour of the day. The hour is that of the trace's own zero, and of the world where times are since
-/// 1970.
+/// The request rate by the hour of the day. Hours count from the trace's zero; for times since 1970 they are UTC.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diurnal {
     /// Requests per second in each hour of the day, over all days.
     pub rate_by_hour: Vec<f64>,
     /// The busiest hour.
     pub peak_hour: usize,
-    /// Its rate by the mean rate.
+    /// Its rate divided by the mean rate.
     pub peak_to_mean: f64,
-    /// The share of the variance of the hours that the time of day explains, where there are two days.
+    /// The share of the variance between hours that the time of day explains. Requires two days.
     pub explained: Option<f64>,
 }
 
-/// The shape of a day, or why there is none.
+/// The daily pattern, or the reason why there is none.
 pub fn diurnal(counts: &Counts) -> Result<Diurnal, String> {
     let window = i128::from(counts.window_ns());
     let windows: Vec<u32> = counts.all().collect();
@@ -45,7 +44,7 @@ pub fn diurnal(counts: &Counts) -> Result<Diurnal, String> {
     Ok(shape(&hours))
 }
 
-/// From the requests and seconds of each hour since zero.
+/// The pattern of hours since zero, each with its requests and seconds.
 fn shape(hours: &[(i128, f64, f64)]) -> Diurnal {
     let mut by_hour = [(0.0, 0.0); HOURS];
     for (hour, requests, seconds) in hours {

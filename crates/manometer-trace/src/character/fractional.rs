@@ -1,42 +1,42 @@
-//! Fractional Gaussian noise: series that remember as long as a Hurst exponent says.
+//! Fractional Gaussian noise of a given Hurst exponent.
 //!
-//! Exact, by embedding its covariance in a circle (Davies and Harte 1987).
+//! Exact, by circulant embedding of its covariance (Davies and Harte 1987).
 
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 
-/// Draws noise of one exponent and length.
+/// Generates noise of one exponent and length.
 pub(super) struct FractionalNoise {
     length: usize,
-    /// The standard deviation of each frequency of the circle, which is twice as long.
+    /// The standard deviation of each frequency of the circulant, which is twice as long.
     deviations: Vec<f64>,
     planner: RealFftPlanner<f64>,
 }
 
 impl FractionalNoise {
-    /// Noise with an exponent above 0 and below 1, of mean 0 and variance 1.
+    /// Noise of a Hurst exponent between 0 and 1, with mean 0 and variance 1.
     pub(super) fn new(hurst: f64, length: usize) -> Self {
         let circle = 2 * length;
         let mut covariances: Vec<f64> = (0..circle).map(|at| covariance(hurst, at.min(circle - at))).collect();
         let mut planner = RealFftPlanner::new();
         let transform = planner.plan_fft_forward(circle);
         let mut spectrum = transform.make_output_vec();
-        // The lengths are those that the plan itself made.
+        // The lengths match the plan's own.
         let _ = transform.process(&mut covariances, &mut spectrum);
         let deviations = spectrum.iter().map(|power| (power.re.max(0.0) / circle as f64).sqrt()).collect();
         Self { length, deviations, planner }
     }
 
-    /// One series.
+    /// Draws one series.
     pub(super) fn draw(&mut self, random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
         let transform = self.planner.plan_fft_inverse(2 * self.length);
         let mut spectrum = transform.make_input_vec();
         let mut normal = || -> f64 { StandardNormal.sample(random) };
         let last = self.deviations.len() - 1;
         for (at, (bin, deviation)) in spectrum.iter_mut().zip(&self.deviations).enumerate() {
-            // The first and the last frequency have no phase.
+            // The first and the last frequency are real.
             *bin = match at == 0 || at == last {
                 true => Complex::new(deviation * normal(), 0.0),
                 false => Complex::new(deviation * normal(), deviation * normal()) / 2_f64.sqrt(),
@@ -49,7 +49,7 @@ impl FractionalNoise {
     }
 }
 
-/// How much two samples so far apart have in common.
+/// The covariance of two samples at distance `lag`.
 fn covariance(hurst: f64, lag: usize) -> f64 {
     let power = |lag: f64| lag.abs().powf(2.0 * hurst);
     let lag = lag as f64;

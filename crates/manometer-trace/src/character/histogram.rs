@@ -1,12 +1,12 @@
-//! A histogram of 64-bit numbers with weights: buckets that grow with the numbers, each at most 1/32 wide.
+//! A weighted histogram of 64-bit numbers: logarithmic buckets, each at most 1/32 of its value wide.
 
 use serde::Serialize;
 
-/// Each octave falls into 2^5 buckets.
+/// An octave has 2^5 buckets.
 const SUB_BITS: u32 = 5;
 const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 
-/// Counts of numbers.
+/// A histogram of numbers.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
     buckets: Vec<Bucket>,
@@ -23,40 +23,40 @@ struct Bucket {
     sum: f64,
 }
 
-/// A distribution for machines. Quantiles are exact where few different numbers come again and again, as sizes do; else
-/// they are off by 3.2 % at most.
+/// A distribution, for machines. Quantiles are exact if few different numbers occur, as with sizes; otherwise their
+/// error is at most 3.2 %.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Distribution {
-    /// How many numbers; an estimate where the keys were sampled.
+    /// The number of samples; an estimate if keys were sampled.
     pub samples: f64,
-    /// The smallest.
+    /// The minimum.
     pub min: f64,
     /// The mean.
     pub mean: f64,
-    /// The standard deviation divided by the mean.
+    /// The coefficient of variation: standard deviation divided by mean.
     pub variation: Option<f64>,
     /// The median.
     pub p50: f64,
-    /// Nine of ten are not above it.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 99 of a hundred are not above it.
+    /// The 99th percentile.
     pub p99: f64,
-    /// 999 of a thousand are not above it.
+    /// The 99.9th percentile.
     pub p999: f64,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
-    /// The octaves in which numbers lie.
+    /// The octaves that contain numbers.
     pub histogram: Vec<Bin>,
 }
 
-/// So many numbers from `from` on and below `below`.
+/// The count of numbers from `from` inclusive to `below` exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bin {
-    /// The smallest that belongs to it.
+    /// The lower bound, inclusive.
     pub from: f64,
-    /// The smallest that does not belong to it any more.
+    /// The upper bound, exclusive.
     pub below: f64,
-    /// How many.
+    /// The count.
     pub samples: f64,
 }
 
@@ -66,7 +66,7 @@ fn bucket_of(number: u64) -> usize {
     (u64::from(shift) * SUB_BUCKETS + (number >> shift)) as usize
 }
 
-/// The first number that is beyond a bucket.
+/// The upper bound of a bucket, exclusive.
 fn end_of(bucket: usize) -> u128 {
     let bucket = bucket as u64;
     if bucket < 2 * SUB_BUCKETS {
@@ -93,7 +93,7 @@ impl Histogram {
         self.squares += (number as f64).powi(2) * weight;
     }
 
-    /// Takes so much weight off the smallest numbers.
+    /// Removes `weight` from the smallest numbers.
     pub fn take_off(&mut self, weight: f64) {
         let mut left = weight;
         for bucket in self.buckets.iter_mut().filter(|bucket| bucket.weight > 0.0) {
@@ -112,12 +112,12 @@ impl Histogram {
         self.weight
     }
 
-    /// The mean; none of nothing.
+    /// The mean; `None` if empty.
     pub fn mean(&self) -> Option<f64> {
         (self.weight > 0.0).then(|| self.sum / self.weight)
     }
 
-    /// The number that this share of all is not above, as the mean of its bucket.
+    /// The quantile at `share`, as the mean of its bucket.
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = share * self.weight;
         let mut until = 0.0;
@@ -130,13 +130,13 @@ impl Histogram {
         self.max
     }
 
-    /// The weight of the numbers below `bound`, to the accuracy of a bucket.
+    /// The weight of the numbers below `bound`, with the accuracy of a bucket.
     pub fn below(&self, bound: u64) -> f64 {
         let end = bucket_of(bound).min(self.buckets.len());
         self.buckets[..end].iter().map(|bucket| bucket.weight).sum()
     }
 
-    /// The weight up to the end of each bucket there can be.
+    /// The cumulative weight up to the end of each possible bucket.
     pub fn cumulated(&self) -> impl Iterator<Item = f64> + '_ {
         let mut until = 0.0;
         (0..=bucket_of(u64::MAX)).map(move |bucket| {
@@ -145,7 +145,7 @@ impl Histogram {
         })
     }
 
-    /// The numbers by octaves, empty ones left out: from, below, weight.
+    /// The non-empty octaves: from, below, weight.
     pub fn octaves(&self) -> Vec<(u64, u128, f64)> {
         let mut octaves: Vec<(u64, u128, f64)> = Vec::new();
         let taken = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.weight > 0.0);
@@ -160,7 +160,7 @@ impl Histogram {
         octaves
     }
 
-    /// The distribution in another unit, of which one of these numbers is `unit`.
+    /// The distribution in another unit, of which one number here is `unit`.
     pub fn distribution(&self, unit: f64) -> Option<Distribution> {
         let mean = self.mean()?;
         let variance = (self.squares / self.weight - mean * mean).max(0.0);

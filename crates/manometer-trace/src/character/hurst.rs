@@ -1,6 +1,6 @@
-//! How long a series remembers: the Hurst exponent, by rescaled range and by detrended fluctuation.
+//! The Hurst exponent, a measure of long-range dependence, by rescaled range and by detrended fluctuation analysis.
 //!
-//! 0.5 is no memory, towards 1 a burst is followed by bursts at every scale.
+//! 0.5 means no memory; towards 1, bursts follow bursts at every time scale.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -8,36 +8,36 @@ use serde::Serialize;
 
 use super::fractional::FractionalNoise;
 
-/// The shortest series of which anything is said.
+/// The shortest series that is analysed.
 pub const LENGTH_MIN: usize = 128;
-/// The shortest piece that a series is cut into.
+/// The shortest segment of a series.
 const PIECE_MIN: usize = 16;
-/// The longest piece is this part of the series.
+/// The longest segment is this fraction of the series.
 const PIECES_MIN: usize = 4;
-/// How many series of noise are drawn, in each of [`ROUNDS`] and for the error.
+/// The number of noise series drawn in each of [`ROUNDS`] and for the standard error.
 const DRAWS: usize = 24;
 const ROUNDS: usize = 3;
-/// So far from the exponent noise is drawn to estimate its error.
+/// The distance in the exponent at which the slope's response is estimated.
 const STEP: f64 = 0.05;
-/// The least that a slope is taken to move with its exponent.
+/// The smallest assumed change of the slope with the exponent.
 const MOVES_MIN: f64 = 0.2;
-/// The longest series that is drawn: what slopes are off by hardly changes beyond.
+/// The longest series drawn: the bias of slopes hardly changes beyond.
 const DRAWN_MAX: usize = 1 << 15;
-/// The exponents between which noise has a variance.
+/// The exponents for which the noise is stationary.
 const STATIONARY: std::ops::Range<f64> = 0.01..0.99;
 
-/// An exponent.
+/// An estimate of the Hurst exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Hurst {
-    /// The exponent, corrected by what the slope is off by on fractional Gaussian noise of this exponent and length.
+    /// The exponent, corrected for the slope's bias on fractional Gaussian noise of this exponent and length.
     pub value: f64,
-    /// How the slope scatters there; nothing for a slope that no such noise has, which is then not corrected either.
+    /// The standard error there; `None` for a slope that no such noise has, which is not corrected either.
     pub standard_error: Option<f64>,
-    /// The slope that was found.
+    /// The uncorrected slope.
     pub slope: f64,
 }
 
-/// By rescaled range (Hurst 1951; Mandelbrot and Wallis 1969). Nothing of a series that is too short or constant.
+/// Rescaled range (Hurst 1951; Mandelbrot and Wallis 1969). `None` for a series that is too short or constant.
 pub fn rescaled_range(series: &[f64]) -> Option<Hurst> {
     corrected(series, |series| {
         let point = |piece: usize| {
@@ -48,8 +48,8 @@ pub fn rescaled_range(series: &[f64]) -> Option<Hurst> {
     })
 }
 
-/// By detrended fluctuation analysis with straight lines (Peng and others 1994). Nothing of a series that is too short
-/// or constant.
+/// Detrended fluctuation analysis with straight lines (Peng and others 1994). `None` for a series that is too short or
+/// constant.
 pub fn detrended_fluctuation(series: &[f64]) -> Option<Hurst> {
     corrected(series, |series| {
         let profile = profile(series);
@@ -62,7 +62,7 @@ pub fn detrended_fluctuation(series: &[f64]) -> Option<Hurst> {
     })
 }
 
-/// Finds the exponent whose noise has, on average, the slope that the series has (parametric bootstrap).
+/// Finds the exponent whose noise has the series' slope on average (parametric bootstrap).
 fn corrected(series: &[f64], slope_of: impl Fn(&[f64]) -> Option<f64>) -> Option<Hurst> {
     let slope = slope_of(series)?;
     if !STATIONARY.contains(&slope) {
@@ -78,7 +78,7 @@ fn corrected(series: &[f64], slope_of: impl Fn(&[f64]) -> Option<f64>) -> Option
     for _ in 0..ROUNDS {
         value = within(value + slope - drawn(value).0);
     }
-    // How much the slope moves with the exponent: less than that where pieces are short.
+    // The slope's response to the exponent, which is below 1 for short segments.
     let (low, high) = (within(value - STEP), within(value + STEP));
     let ((low_mean, low_deviation), (high_mean, high_deviation)) = (drawn(low), drawn(high));
     let moves = ((high_mean - low_mean) / (high - low)).max(MOVES_MIN);
@@ -92,7 +92,7 @@ fn moments(numbers: &[f64]) -> (f64, f64) {
     (mean, (squares / (numbers.len() as f64 - 1.0)).sqrt())
 }
 
-/// The summed deviations from the mean.
+/// The cumulative sum of deviations from the mean.
 fn profile(series: &[f64]) -> Vec<f64> {
     let mean = series.iter().sum::<f64>() / series.len() as f64;
     let mut sum = 0.0;
@@ -103,7 +103,7 @@ fn profile(series: &[f64]) -> Vec<f64> {
     series.iter().map(step).collect()
 }
 
-/// The lengths of pieces: each about 1.4 times the one before.
+/// The segment lengths, each about 1.4 times the one before.
 fn pieces(length: usize) -> Vec<usize> {
     if length < LENGTH_MIN {
         return Vec::new();
@@ -118,7 +118,7 @@ fn pieces(length: usize) -> Vec<usize> {
     pieces
 }
 
-/// The range of the summed deviations from the mean, by the standard deviation; nothing where all are equal.
+/// The range of the cumulative deviations divided by the standard deviation; `None` for a constant segment.
 fn range_of(piece: &[f64]) -> Option<f64> {
     let length = piece.len() as f64;
     let mean = piece.iter().sum::<f64>() / length;
@@ -132,7 +132,7 @@ fn range_of(piece: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| (high - low) / (squares / length).sqrt())
 }
 
-/// The squared deviations of a piece from its own straight line.
+/// The sum of squared residuals of a segment from its own straight line.
 fn squares_around_line(piece: &[f64]) -> f64 {
     let length = piece.len() as f64;
     let middle = (length - 1.0) / 2.0;

@@ -1,8 +1,8 @@
-//! What is known of each key while a trace goes by: how often, and when and where it was requested last.
+//! The state of each key: its number of requests, and when it was requested last.
 //!
-//! Exact up to a bound of keys. Above it half of the keys are dropped, by their hashes (SHARDS with a fixed size,
-//! Waldspurger and others, FAST 2015): those that stay are known from their first request on, and each represents
-//! several.
+//! Exact up to a maximum number of keys. Above it, half of the keys are dropped by their hashes (SHARDS with a fixed
+//! size, Waldspurger and others, FAST 2015). The remaining keys are known from their first request on, and each
+//! represents several.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,7 +12,7 @@ use super::positions::Positions;
 use crate::key::IdHasher;
 use crate::transform::sample::SpatialFilter;
 
-/// The fewest places that are made at a time.
+/// The initial number of positions.
 const PLACES_MIN: usize = 1 << 12;
 
 /// The keys of a trace.
@@ -21,14 +21,14 @@ pub struct Keys {
     keys_max: usize,
     filter: SpatialFilter,
     states: HashMap<u64, State, IdHasher>,
-    /// Counts of all keys, from when they are sampled on.
+    /// Counts of all keys, once keys are sampled.
     head: Option<Head>,
     positions: Positions,
-    /// The key at each place.
+    /// The key at each position.
     owners: Vec<u64>,
 }
 
-/// What is known of one key.
+/// The state of a key.
 #[derive(Debug, Clone, Copy)]
 struct State {
     requests: u64,
@@ -36,35 +36,35 @@ struct State {
     place: u32,
 }
 
-/// When a request came.
+/// The time of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestTime {
-    /// The time, where it is known.
+    /// The time, if known.
     pub time_ns: Option<u64>,
-    /// The window of the working set.
+    /// Its window of the working set.
     pub window: u64,
 }
 
-/// A request for a key that is known.
+/// A request for a tracked key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference {
-    /// How many requests it represents.
+    /// The number of requests that it represents.
     pub weight: f64,
-    /// The request before for the same key.
+    /// The previous request for the key.
     pub reuse: Option<Reuse>,
 }
 
 /// A request for a key that was requested before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reuse {
-    /// How many different keys were requested since then, this one included.
+    /// The number of different keys requested since then, including this one.
     pub distance: u64,
-    /// When that was.
+    /// The time of the previous request.
     pub last: RequestTime,
 }
 
 impl Keys {
-    /// At most so many keys are known at a time.
+    /// Tracks at most `keys_max` keys at a time.
     pub fn new(keys_max: usize) -> Self {
         let keys_max = keys_max.clamp(1, 1 << 30);
         Self {
@@ -77,23 +77,23 @@ impl Keys {
         }
     }
 
-    /// The share of the keys that is known.
+    /// The share of the keys that is tracked.
     pub fn rate(&self) -> f64 {
         self.filter.rate()
     }
 
-    /// How many keys there are; an estimate where they are sampled.
+    /// The number of keys; an estimate if they are sampled.
     pub fn count(&self) -> f64 {
         self.states.len() as f64 / self.rate()
     }
 
-    /// The requests of each key that is known.
+    /// The requests of each tracked key.
     pub fn requests(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.states.iter().map(|(key, state)| (*key, state.requests))
     }
 
-    /// The most requested keys with their requests, and the fewest requests that such a key has: all keys where they
-    /// are not sampled.
+    /// The most requested keys with their counts, and the fewest requests of such a key. All keys if they are not
+    /// sampled.
     pub fn most_requested(&self) -> (Vec<(u64, u64)>, u64) {
         match &self.head {
             None => (self.requests().collect(), 1),
@@ -101,8 +101,8 @@ impl Keys {
         }
     }
 
-    /// Takes in a request; nothing where its key is not in the sample.
-    pub fn request(&mut self, key: u64, moment: RequestTime) -> Option<Reference> {
+    /// Counts a request; `None` if its key is not in the sample.
+    pub fn request(&mut self, key: u64, time: RequestTime) -> Option<Reference> {
         if let Some(head) = &mut self.head {
             head.add(key);
         }
@@ -118,16 +118,16 @@ impl Keys {
         let place = place as u32;
         let reuse = match self.states.entry(key) {
             Entry::Vacant(entry) => {
-                entry.insert(State { requests: 1, last: moment, place });
+                entry.insert(State { requests: 1, last: time, place });
                 None
             }
             Entry::Occupied(mut entry) => {
                 let state = entry.get_mut();
-                // The place just taken is behind, and represents the key itself.
+                // The position just taken is later, and stands for the key itself.
                 let between = self.positions.taken_after(state.place as usize) - 1;
                 self.positions.free(state.place as usize);
                 let reuse = Reuse { distance: 1 + (between as f64 * weight).round() as u64, last: state.last };
-                *state = State { requests: state.requests + 1, last: moment, place };
+                *state = State { requests: state.requests + 1, last: time, place };
                 Some(reuse)
             }
         };
@@ -148,7 +148,7 @@ impl Keys {
         self.compact();
     }
 
-    /// Moves the keys that are known to the first places, in their order.
+    /// Moves the tracked keys to the first positions, in order.
     fn compact(&mut self) {
         let places: Vec<usize> = self.positions.iter().collect();
         let mut kept = 0;
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn moment(number: usize) -> RequestTime {
+    fn time(number: usize) -> RequestTime {
         RequestTime { time_ns: Some(number as u64 * 10), window: number as u64 }
     }
 
@@ -186,10 +186,10 @@ mod tests {
                     depth as u64
                 });
                 stack.push(*key);
-                let reference = keys.request(*key, moment(number)).unwrap();
+                let reference = keys.request(*key, time(number)).unwrap();
                 prop_assert_eq!(reference.reuse.map(|reuse| reuse.distance), depth);
                 let before = requests[..number].iter().rposition(|other| other == key);
-                prop_assert_eq!(reference.reuse.map(|reuse| reuse.last), before.map(moment));
+                prop_assert_eq!(reference.reuse.map(|reuse| reuse.last), before.map(time));
             }
             for (key, count) in keys.requests() {
                 prop_assert_eq!(count, requests.iter().filter(|other| **other == key).count() as u64);
@@ -201,7 +201,7 @@ mod tests {
     fn places_that_run_out_are_made_again() {
         let mut keys = Keys::new(1 << 20);
         for number in 0..100_000_usize {
-            let reference = keys.request(number as u64 % 3000, moment(number)).unwrap();
+            let reference = keys.request(number as u64 % 3000, time(number)).unwrap();
             assert_eq!(reference.reuse.map(|reuse| reuse.distance), (number >= 3000).then_some(3000));
         }
     }
@@ -211,7 +211,7 @@ mod tests {
         let mut keys = Keys::new(4000);
         let (mut weight, mut first, mut distances) = (0.0, 0.0, Vec::new());
         for number in 0..400_000_usize {
-            if let Some(reference) = keys.request(number as u64 % 40_000, moment(number)) {
+            if let Some(reference) = keys.request(number as u64 % 40_000, time(number)) {
                 weight += reference.weight;
                 first += if reference.reuse.is_none() { reference.weight } else { 0.0 };
                 distances.extend(reference.reuse.map(|reuse| reuse.distance));

@@ -1,4 +1,4 @@
-//! The character of a trace: one of its sides in each file, counted in one reading with memory that has a bound.
+//! The characterisation of a trace in one pass with bounded memory, one aspect per file.
 
 pub mod counts;
 pub mod device;
@@ -31,27 +31,27 @@ use popularity::{KeyCounts, Popularity};
 use sessions::Sessions;
 use working_set::WorkingSet;
 
-/// How a trace is characterised.
+/// Options of the characterisation.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Up to so many keys all is exact; above, keys are sampled.
+    /// Up to this many keys all results are exact; above it keys are sampled.
     pub keys_max: usize,
-    /// A client's session ends after so long without a request.
+    /// A client's session ends after this time without a request.
     pub session_gap_ns: u64,
-    /// The store's latency, to be compared with the times between the requests of a client.
+    /// The store's latency, for comparison with the inter-arrival times of a client.
     pub latency_ns: Option<u64>,
     /// Where the trace was taken.
     pub taken_at: Option<TakenAt>,
 }
 
 impl Default for Options {
-    /// Four million keys, which take some 800 MB, and sessions that end after half an hour.
+    /// Four million keys, which take about 800 MB, and sessions that end after half an hour.
     fn default() -> Self {
         Self { keys_max: 1 << 22, session_gap_ns: 1_800_000_000_000, latency_ns: None, taken_at: None }
     }
 }
 
-/// Reads a trace, and computes its character.
+/// Accumulates the character of a trace.
 #[derive(Debug)]
 pub struct Character {
     options: Options,
@@ -71,10 +71,10 @@ pub struct Character {
     device: device::Counter,
 }
 
-/// The times seen until now.
+/// The times so far.
 #[derive(Debug, Default)]
 struct Times {
-    /// Whether the first request has a time: then the working set goes by times, else by requests.
+    /// Whether the first request has a time: if so the working set is divided by time, else by requests.
     first_has_time: bool,
     first_ns: Option<u64>,
     previous_ns: u64,
@@ -83,52 +83,52 @@ struct Times {
     absent: u64,
     backward: u64,
     equal: u64,
-    /// What all times between requests are multiples of; 0 where all are at one time.
+    /// The greatest common divisor of all inter-arrival times; 0 if all times are equal.
     resolution_ns: u64,
 }
 
-/// The character of a trace. What the trace does not hold is null.
+/// The character of a trace. What the trace does not contain is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Different keys; an estimate where they are sampled.
+    /// The number of different keys; an estimate if they are sampled.
     pub keys: f64,
     /// How keys were counted.
     pub key_sample: KeySample,
-    /// From the earliest request to the latest.
+    /// The time from the earliest request to the latest.
     pub span_s: Option<f64>,
-    /// Requests without a time, or with one that is earlier than that before or equal to it.
+    /// Requests without a time, or with one earlier than or equal to that of the request before.
     pub times: TimesReport,
     /// Requests and bytes by operation.
     pub operations: BTreeMap<&'static str, OperationShare>,
-    /// Bytes of keys.
+    /// Key sizes in bytes.
     pub key_size_bytes: Option<Distribution>,
-    /// Bytes of values, or of requests to a device.
+    /// Value sizes, or sizes of block requests, in bytes.
     pub value_size_bytes: Option<Distribution>,
-    /// How requests are spread over keys.
+    /// The popularity of keys.
     pub popularity: Option<Popularity>,
-    /// How many different keys are requested between two requests for the same.
+    /// Reuse distances: different keys requested between two requests for the same key.
     pub reuse_distance: Reuse,
-    /// How long a key is not requested.
+    /// Times between two requests for the same key.
     pub reuse_time_s: Option<Distribution>,
-    /// Different keys over time.
+    /// The working set over time.
     pub working_set: WorkingSet,
-    /// Times between requests.
+    /// Inter-arrival times.
     pub inter_arrival_s: Option<Distribution>,
-    /// Bursts and memory.
+    /// Burstiness and long-range dependence.
     pub burstiness: Burstiness,
-    /// The shape of a day.
+    /// The daily pattern.
     pub diurnal: Option<Diurnal>,
-    /// Why it has none.
+    /// Why there is no daily pattern.
     pub diurnal_reason: Option<String>,
-    /// The sessions of clients.
+    /// The clients' sessions.
     pub sessions: Option<Sessions>,
-    /// Why there are none.
+    /// Why there are no sessions.
     pub sessions_reason: Option<String>,
-    /// The model to replay it by.
+    /// The recommended replay model.
     pub replay_model: Recommendation,
-    /// Requests to devices.
+    /// Block requests.
     pub device: Option<Device>,
 }
 
@@ -141,63 +141,63 @@ pub struct KeySample {
     pub rate: f64,
 }
 
-/// Times that are missing or odd.
+/// Missing and irregular times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimesReport {
     /// Requests without a time.
     pub absent: u64,
     /// Requests earlier than the one before.
     pub backward: u64,
-    /// Requests at the same time as the one before.
+    /// Requests with the time of the request before.
     pub equal: u64,
-    /// The longest stretch of which all times between requests are multiples: where it is long, the trace's clock was
-    /// coarse, and times between requests below it are not known.
+    /// The resolution of the trace's clock: the longest time that divides all inter-arrival times. Shorter
+    /// inter-arrival times are unknown.
     pub resolution_s: Option<f64>,
 }
 
-/// Requests of an operation.
+/// The requests of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OperationShare {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Their share of all.
+    /// Their share of all requests.
     pub share: f64,
-    /// The bytes of their values.
+    /// Bytes of their values.
     pub bytes: f64,
 }
 
-/// Reuse distances: the number of different keys requested from one request for a key to the next, itself included.
+/// Reuse distances: the number of different keys from one request for a key to the next, including the key itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reuse {
     /// `exact`, or `sampled` by the hashes of the keys (SHARDS).
     pub method: &'static str,
     /// First requests for a key.
     pub cold_requests: f64,
-    /// Their share.
+    /// The share of first requests.
     pub cold_share: f64,
-    /// The distances of all others.
+    /// The distances of all other requests.
     pub distances: Option<Distribution>,
 }
 
-/// Bursts and memory of the series of requests in windows of one second, or of more for very long traces.
+/// Burstiness of the series of requests per window of one second, or more for very long traces.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Burstiness {
     /// The length of a window.
     pub window_s: f64,
-    /// Windows that the trace covers whole.
+    /// Windows that lie completely within the trace.
     pub windows: usize,
-    /// The index of dispersion, by the length of the windows.
+    /// The index of dispersion by window length.
     pub dispersion: Vec<Dispersion>,
     /// The Hurst exponent by rescaled range.
     pub hurst_rs: Option<Hurst>,
-    /// The Hurst exponent by detrended fluctuation.
+    /// The Hurst exponent by detrended fluctuation analysis.
     pub hurst_dfa: Option<Hurst>,
-    /// Why there is none.
+    /// Why there is no Hurst exponent.
     pub reason: Option<String>,
 }
 
 impl Character {
-    /// Nothing seen yet.
+    /// An empty character.
     pub fn new(options: Options) -> Self {
         Self {
             options,
@@ -218,7 +218,7 @@ impl Character {
         }
     }
 
-    /// Takes in the next records.
+    /// Adds the next records.
     pub fn add(&mut self, records: &[Record]) {
         for record in records {
             self.add_time(record.time_ns);
@@ -282,7 +282,7 @@ impl Character {
         }
     }
 
-    /// The character of what was taken in.
+    /// The character of the records so far.
     pub fn report(&self) -> Report {
         let method = if self.keys.rate() < 1.0 { "sampled" } else { "exact" };
         let times = &self.times;
@@ -327,7 +327,7 @@ impl Character {
         }
     }
 
-    /// The most requested keys with their requests, and the fewest requests that such a key has.
+    /// The most requested keys with their counts, and the fewest requests of such a key.
     pub fn most_requested(&self) -> (Vec<(u64, u64)>, u64) {
         self.keys.most_requested()
     }
@@ -338,13 +338,13 @@ impl Character {
         KeyCounts { sample, weight, most, least, requests: self.requests }
     }
 
-    /// The first requests for a key, of which an estimate may not be more than there are requests.
+    /// First requests; an estimate is limited to the number of requests.
     fn cold(&self) -> f64 {
         self.cold.min(self.requests as f64)
     }
 
-    /// The distances of all requests but the first ones. Where keys are sampled, what the sample has too few or too
-    /// many of is that of few keys with many requests each, and so with short distances (SHARDS-adj).
+    /// The distances of all requests but first ones. If keys are sampled, the difference between the sampled and the
+    /// expected number of requests is attributed to a few popular keys with short distances (SHARDS-adj).
     fn distances(&self) -> Histogram {
         let mut distances = self.reuse_distances.clone();
         let missing = self.requests as f64 - self.cold() - distances.weight();
@@ -354,13 +354,13 @@ impl Character {
         distances
     }
 
-    /// The LRU miss ratio at caches of 1 key, of 2 and so on in steps of some percent, up to 2^64.
+    /// The LRU miss ratio for caches of 1 key, 2 keys and so on in steps of a few percent, up to 2^64.
     pub fn miss_ratios(&self) -> Vec<f64> {
         let (distances, all) = (self.distances(), self.requests.max(1) as f64);
         distances.cumulated().map(|hits| 1.0 - hits / all).collect()
     }
 
-    /// The shares of the requests for these shares of the keys, the most requested ones; nothing of no keys.
+    /// The shares of requests for the given shares of most requested keys; empty without keys.
     pub fn top_shares(&self, keys_shares: &[f64]) -> Vec<f64> {
         let KeyCounts { sample, weight, most, requests, .. } = self.counted();
         let [sample, most] = [sample, most].map(|keys| {
@@ -374,8 +374,8 @@ impl Character {
         }
     }
 
-    /// The Kolmogorov-Smirnov distance of the times between requests from those of another trace, to the accuracy of a
-    /// bucket; nothing where one has none.
+    /// The Kolmogorov-Smirnov distance between the inter-arrival times of two traces, with the accuracy of a bucket;
+    /// `None` if one has none.
     pub fn gap_distance(&self, other: &Self) -> Option<f64> {
         let (one, all, other, others) =
             (self.gaps.cumulated(), self.gaps.weight(), other.gaps.cumulated(), other.gaps.weight());
@@ -422,7 +422,7 @@ impl Character {
     }
 }
 
-/// The greatest common divisor (Euclid); that of 0 and a number is the number.
+/// The greatest common divisor (Euclid); with 0, the other number.
 fn common_divisor(mut one: u64, mut other: u64) -> u64 {
     while one > 0 {
         (one, other) = (other % one, one);

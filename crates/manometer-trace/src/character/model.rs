@@ -1,48 +1,48 @@
-//! Which model to replay a trace by: the choice of the KV-replay thesis, section 3.3.
+//! Chooses the replay model of a trace, as section 3.3 of the KV-replay thesis does.
 
 use serde::Serialize;
 
 use super::sessions::Sessions;
 
-/// A session of so many requests or fewer is as good as open (Schroeder and others 2006).
+/// Up to this many requests per session a load is close to open (Schroeder and others 2006).
 pub const OPEN_REQUESTS_MAX: f64 = 5.0;
-/// Where a smaller share of a client's times between requests is below the latency, open and closed are alike.
+/// If a smaller share of a client's inter-arrival times is below the latency, open and closed loop behave alike.
 const ALIKE_SHARE: f64 = 0.01;
 
 /// Where a trace was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TakenAt {
-    /// At the store, behind a proxy or a layer of servers.
+    /// At the store, behind a proxy or a tier of servers.
     Store,
-    /// At a proxy before the store.
+    /// At a proxy in front of the store.
     Proxy,
     /// At the clients, or at a store that they access directly.
     Clients,
 }
 
-/// A model of replay.
+/// A replay model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Requests come when they are due.
+    /// Open loop: requests are sent when they are due.
     Open,
-    /// A client's next request waits for the answer to the one before.
+    /// Closed loop per client: a client's next request waits for the answer to the one before.
     ClosedPerClient,
 }
 
-/// The model that fits, and why.
+/// The recommended model and the reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
     /// The model.
     pub model: Model,
-    /// Why, in sentences.
+    /// The reason, in sentences.
     pub why: String,
-    /// What it would take to be surer.
+    /// What would make the recommendation surer.
     pub unknown: Option<String>,
 }
 
-/// Decides by where the trace was taken and by its clients' sessions. At a device it matters no more where.
+/// Decides by the place of recording and the clients' sessions. For block devices the place does not matter.
 pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>, is_of_devices: bool) -> Recommendation {
     let (model, why) = match (taken_at, sessions) {
         (Some(TakenAt::Store), _) => (
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::character::sessions::Counter;
 
-    /// One client with sessions of this many requests, a second apart.
+    /// One client whose sessions have `requests` requests, one per second.
     fn sessions(requests: u64, latency_ns: Option<u64>) -> Sessions {
         let mut counter = Counter::new(60_000_000_000);
         (0..10 * requests).for_each(|number| {

@@ -1,37 +1,37 @@
-//! How requests are spread over keys.
+//! The popularity of keys.
 
 use serde::Serialize;
 
 use super::zipf::{self, RankedKeys, Zipf};
 
-/// How many hot keys are named.
+/// The number of hot keys reported.
 const HOT_KEYS: usize = 10;
-/// The shares of the most popular keys whose share of the requests is reported.
+/// The shares of most popular keys whose share of the requests is reported.
 const TOP_SHARES: [f64; 5] = [0.001, 0.01, 0.1, 0.2, 0.5];
 
 /// The popularity of keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Popularity {
-    /// The mean requests of a key.
+    /// The mean number of requests per key.
     pub requests_per_key: f64,
     /// Keys that are requested once.
     pub one_hit_wonders: OneHitWonders,
-    /// How many requests are for the most popular keys.
+    /// The shares of requests for the most popular keys.
     pub top: Vec<TopShare>,
-    /// Zipf's law as it fits best.
+    /// The best fit of Zipf's law.
     pub zipf: Option<Zipf>,
-    /// Why none was fitted.
+    /// Why there is no fit.
     pub zipf_reason: Option<String>,
     /// The most popular keys.
     pub hot_keys: Vec<HotKey>,
-    /// Keys by their requests, in octaves.
+    /// Keys by number of requests, in octaves.
     pub keys_by_requests: Vec<KeysOfRequests>,
 }
 
 /// Keys that are requested once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OneHitWonders {
-    /// How many; an estimate where the keys are sampled.
+    /// The number of such keys; an estimate if keys are sampled.
     pub keys: f64,
     /// Their share of the keys.
     pub keys_share: f64,
@@ -39,10 +39,10 @@ pub struct OneHitWonders {
     pub requests_share: f64,
 }
 
-/// This share of the keys has that share of the requests.
+/// A share of the keys and its share of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TopShare {
-    /// The share of the keys, the most popular ones.
+    /// The share of the keys, most popular first.
     pub keys_share: f64,
     /// Their share of the requests.
     pub requests_share: f64,
@@ -51,39 +51,39 @@ pub struct TopShare {
 /// A popular key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct HotKey {
-    /// Its id.
+    /// The key's id.
     pub key: u64,
-    /// Its requests.
+    /// The number of requests.
     pub requests: u64,
 }
 
-/// So many keys are requested `from` times or more, and less than `below` times.
+/// The number of keys requested at least `from` and less than `below` times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KeysOfRequests {
-    /// The fewest requests.
+    /// The fewest requests, inclusive.
     pub from: u64,
-    /// One more than the most requests.
+    /// The most requests, exclusive.
     pub below: u64,
-    /// How many keys.
+    /// The number of keys.
     pub keys: f64,
 }
 
-/// What is known of the keys.
+/// Request counts of keys.
 #[derive(Debug)]
 pub struct KeyCounts {
-    /// Keys with their requests: all of them, or a sample.
+    /// Keys with their counts: all keys, or a sample.
     pub sample: Vec<(u64, u64)>,
-    /// How many keys each of the sample represents.
+    /// The number of keys that each sampled key represents.
     pub weight: f64,
-    /// The most requested keys with their requests.
+    /// The most requested keys with their counts.
     pub most: Vec<(u64, u64)>,
-    /// All keys with as many requests or more are among them.
+    /// The list of most requested keys contains every key with at least this many requests.
     pub least: u64,
-    /// All requests.
+    /// The number of all requests.
     pub requests: u64,
 }
 
-/// The popularity of the keys. Nothing of no keys.
+/// The popularity of keys; `None` without keys.
 pub fn popularity(mut counted: KeyCounts) -> Option<Popularity> {
     sort(&mut counted.sample);
     sort(&mut counted.most);
@@ -113,22 +113,22 @@ pub fn popularity(mut counted: KeyCounts) -> Option<Popularity> {
     })
 }
 
-/// Most requests first, of equal ones the smaller key.
+/// Sorts by requests, descending, then by key.
 fn sort(keys: &mut [(u64, u64)]) {
     keys.sort_unstable_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
 }
 
-/// Shares of keys that come to one key at least.
+/// The reported shares, leaving out those below one key.
 fn top(sample: &[u64], most: &[u64], weight: f64, requests: u64) -> Vec<TopShare> {
     let shares = TOP_SHARES.into_iter().filter(|keys_share| (keys_share * sample.len() as f64).round() > 0.0);
     let theirs = top_shares(sample, most, weight, requests, &shares.clone().collect::<Vec<_>>());
     shares.zip(theirs).map(|(keys_share, requests_share)| TopShare { keys_share, requests_share }).collect()
 }
 
-/// The shares of the requests for these shares of the keys, the most requested ones.
+/// The shares of requests for the given shares of most requested keys.
 ///
-/// Where those are not known one by one, they have all requests but those for the other keys: a sample says more of the
-/// many keys with few requests than of the few with many.
+/// Beyond the keys that are known individually, they are all requests minus those for the remaining keys: a sample
+/// represents the many unpopular keys better than the few popular ones.
 pub fn top_shares(sample: &[u64], most: &[u64], weight: f64, requests: u64, keys_shares: &[f64]) -> Vec<f64> {
     let mut others: Vec<u64> = sample
         .iter()

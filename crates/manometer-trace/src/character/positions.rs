@@ -1,8 +1,8 @@
-//! The order in which keys were requested last, and how many of them lie behind a place in it.
+//! The order of keys by last request, and the number of keys after a position in it.
 //!
-//! A bit for each place, and a Fenwick tree over words of them: small enough to stay in a core's cache.
+//! A bit per position, and a Fenwick tree over words of bits: small enough for a core's cache.
 
-/// Places of which some are taken.
+/// Positions, some of which are taken.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Positions {
     bits: Vec<u64>,
@@ -12,7 +12,7 @@ pub(super) struct Positions {
 }
 
 impl Positions {
-    /// Room for so many places, the first `taken` of which are taken.
+    /// Room for `places` positions, the first `taken` of which are taken.
     pub(super) fn with_room(places: usize, taken: usize) -> Self {
         let words = places.div_ceil(64);
         let mut positions = Self { bits: vec![0; words], tree: vec![0; words + 1], next: 0, taken: 0 };
@@ -22,12 +22,12 @@ impl Positions {
         positions
     }
 
-    /// Whether there is a place left.
+    /// Whether a position is left.
     pub(super) fn has_room(&self) -> bool {
         self.next < self.bits.len() * 64
     }
 
-    /// Takes the next place.
+    /// Takes the next position.
     pub(super) fn take_next(&mut self) -> usize {
         let place = self.next;
         self.bits[place / 64] |= 1 << (place % 64);
@@ -37,14 +37,14 @@ impl Positions {
         place
     }
 
-    /// Gives a taken place back.
+    /// Releases a position.
     pub(super) fn free(&mut self, place: usize) {
         self.bits[place / 64] &= !(1 << (place % 64));
         self.add(place / 64, u32::MAX);
         self.taken -= 1;
     }
 
-    /// How many places behind this one are taken.
+    /// The number of taken positions after `place`.
     pub(super) fn taken_after(&self, place: usize) -> u64 {
         let word = place / 64;
         let below = u64::MAX >> (63 - place % 64);
@@ -57,7 +57,7 @@ impl Positions {
         self.taken - until
     }
 
-    /// The taken places in their order.
+    /// The taken positions in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let places = |(word, bits): (usize, &u64)| {
             let bits = *bits;
@@ -66,7 +66,7 @@ impl Positions {
         self.bits.iter().enumerate().filter(|(_, bits)| **bits != 0).flat_map(places)
     }
 
-    /// Adds to a word's count; `u32::MAX` takes one away.
+    /// Adds to a word's count; `u32::MAX` subtracts one.
     fn add(&mut self, word: usize, count: u32) {
         let mut node = word + 1;
         while node < self.tree.len() {

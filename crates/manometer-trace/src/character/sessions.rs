@@ -1,8 +1,8 @@
-//! Sessions of clients, and what they say of the model to replay a trace by.
+//! Sessions of clients, which decide the replay model of a trace.
 //!
-//! A session of a client ends where it sends nothing for a while. Where a session has few requests the load is as good
-//! as open; where it has many, the next request waits for the answer to the one before (Schroeder, Wierman and
-//! Harchol-Balter, NSDI 2006).
+//! A client's session ends when it has sent nothing for a while. With few requests per session the load is close to
+//! open; with many, each request waits for the answer to the one before (Schroeder, Wierman and Harchol-Balter, NSDI
+//! 2006).
 
 use std::collections::HashMap;
 
@@ -12,31 +12,31 @@ use super::histogram::{Distribution, Histogram};
 use crate::key::IdHasher;
 use crate::transform::sample::SpatialFilter;
 
-/// The most clients that are known at a time; above that, half of them are dropped by their hashes.
+/// The most clients tracked at a time; above that, half of them are dropped by their hashes.
 const CLIENTS_MAX: usize = 1 << 20;
 
 /// The sessions of clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sessions {
-    /// Clients; an estimate where they are sampled.
+    /// The number of clients; an estimate if they are sampled.
     pub clients: f64,
-    /// The share of the clients that is known.
+    /// The share of the clients that is tracked.
     pub clients_rate: f64,
-    /// A session ends after so long without a request.
+    /// The time without a request after which a session ends.
     pub gap_s: f64,
-    /// Sessions.
+    /// The number of sessions.
     pub sessions: f64,
-    /// Requests of a session.
+    /// Requests per session.
     pub requests_per_session: Distribution,
-    /// Times between the requests of a client, within and between sessions.
+    /// Inter-arrival times of a client's requests, within and between sessions.
     pub inter_arrival_s: Option<Distribution>,
-    /// The latency that those times are compared with.
+    /// The latency for comparison.
     pub latency_s: Option<f64>,
-    /// The share of those times that is below the latency.
+    /// The share of the inter-arrival times below the latency.
     pub below_latency_share: Option<f64>,
 }
 
-/// Counts sessions while a trace goes by.
+/// Accumulates sessions.
 #[derive(Debug)]
 pub struct Counter {
     gap_ns: u64,
@@ -54,7 +54,7 @@ struct Client {
 }
 
 impl Counter {
-    /// A session ends after `gap_ns` without a request.
+    /// Sessions end after `gap_ns` without a request.
     pub fn new(gap_ns: u64) -> Self {
         Self {
             gap_ns,
@@ -66,7 +66,7 @@ impl Counter {
         }
     }
 
-    /// A request of a client. A time that goes back is taken as that of the client's request before.
+    /// Adds a client's request. A time that goes back is taken as that of the client's request before.
     pub fn add(&mut self, client: u64, time_ns: u64) {
         if !self.filter.keeps(client) {
             return;
@@ -91,7 +91,7 @@ impl Counter {
         known.last_ns = known.last_ns.max(time_ns);
     }
 
-    /// The sessions until now; nothing without clients.
+    /// The sessions so far; `None` without clients.
     pub fn finish(&self, latency_ns: Option<u64>) -> Option<Sessions> {
         let weight = 1.0 / self.filter.rate();
         let mut sessions = self.ended.clone();

@@ -1,57 +1,57 @@
-//! The working set: how many different keys are requested in each stretch of a trace.
+//! The working set: the number of different keys requested in each interval of a trace.
 //!
-//! How long the stretches are to be is known only at the end. So they are counted at all lengths that are a power of
-//! two of the shortest, each length until there are too many of them: a request is the first for its key in a stretch
-//! where the one before lies in another, which the numbers of the two shortest stretches give for all lengths.
+//! The interval length is known only at the end. So keys are counted at every power-of-two multiple of the shortest
+//! interval, each until there are too many intervals. A request is the first for its key in an interval if the request
+//! before lies in another one, which the numbers of the two shortest intervals show for all lengths.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 
-/// The most stretches of one length.
+/// The largest number of intervals.
 pub const STRETCHES_MAX: usize = 256;
-/// The shortest stretch in time.
+/// The shortest interval in time.
 pub const STRETCH_NS: u64 = 1_000_000_000;
-/// The shortest stretch of a trace without times, in requests.
+/// The shortest interval of a trace without times, in requests.
 pub const STRETCH_REQUESTS: u64 = 1024;
 
 /// The working set over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkingSet {
-    /// The length of a stretch in seconds, where the trace has times.
+    /// The length of an interval in seconds, if the trace has times.
     pub stretch_s: Option<f64>,
-    /// The length of a stretch in requests, where it has none.
+    /// The length of an interval in requests, if it has none.
     pub stretch_requests: Option<u64>,
-    /// The stretches, the last of which may be shorter.
+    /// The intervals; the last one may be shorter.
     pub stretches: Vec<Stretch>,
 }
 
-/// One stretch.
+/// One interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Stretch {
-    /// Requests.
+    /// The number of requests.
     pub requests: f64,
-    /// Different keys.
+    /// The number of different keys.
     pub keys: f64,
-    /// Those of them that are requested for the first time in the trace.
+    /// Keys requested for the first time in the trace.
     pub new_keys: f64,
-    /// The bytes of the different keys' values, where every request has a size.
+    /// Bytes of the values of the different keys, if every request has a size.
     pub bytes: Option<f64>,
 }
 
-/// Counts stretches of all lengths.
+/// Counts intervals of all lengths.
 #[derive(Debug)]
 pub struct Counter {
-    /// The stretches of each length from `shortest` on; of the last length there is one.
+    /// The intervals of each length from `shortest` on; there is one of the last length.
     lengths: VecDeque<Vec<StretchCounts>>,
-    /// The shortest length that is still counted, as a power of two.
+    /// The shortest length still counted, as a power of two.
     shortest: u32,
     has_all_sizes: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct StretchCounts {
-    /// Of the shortest length alone.
+    /// Counted for the shortest length only.
     requests: f64,
     keys: f64,
     new_keys: f64,
@@ -65,12 +65,12 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// A request in the stretch of this number, of those of the shortest length; its key was in `before` before.
-    /// Numbers do not go back.
+    /// Adds a request in the interval `stretch` of the shortest length; its key was last requested in `before`. Numbers
+    /// do not go back.
     pub fn add(&mut self, stretch: u64, before: Option<u64>, bytes: Option<u64>, weight: f64) {
         self.has_all_sizes &= bytes.is_some();
         self.make_lengths(stretch);
-        // In stretches of that length or longer both lie in the same one.
+        // From this length on both lie in the same interval.
         let same = before.map_or(u64::BITS, |before| u64::BITS - (before ^ stretch).leading_zeros());
         let bytes = bytes.unwrap_or(0) as f64 * weight;
         for (length, counted) in (self.shortest..).zip(&mut self.lengths) {
@@ -93,7 +93,7 @@ impl Counter {
         }
     }
 
-    /// Adds the lengths that are needed for a stretch of this number, and drops those of which there would be too many.
+    /// Adds the lengths needed for the interval `stretch`, and drops those with too many intervals.
     fn make_lengths(&mut self, stretch: u64) {
         while stretch.unbounded_shr(self.shortest + self.lengths.len() as u32 - 1) > 0 {
             let whole = self.lengths.back().and_then(|last| last.first()).copied().unwrap_or_default();
@@ -108,7 +108,7 @@ impl Counter {
         }
     }
 
-    /// The stretches of the shortest length of which there are not too many.
+    /// The intervals of the shortest length that does not have too many.
     pub fn finish(&self, has_times: bool) -> WorkingSet {
         let stretch = |counted: &StretchCounts| Stretch {
             requests: counted.requests,

@@ -1,85 +1,85 @@
-//! Zipf's law fitted to how often keys are requested, and whether it is one at all.
+//! Fits Zipf's law to the request counts of keys and tests the fit.
 //!
-//! The k-th of the keys by popularity is requested in proportion to k^-s. The tail is discarded (Motwani and
-//! Vassilvitskii 2006), as the ranks of keys with few requests are those of chance: s is that of the keys with
-//! [`REQUESTS_MIN`] requests or more (more where fewer cannot be counted exactly), at most [`RANKS_MAX`], by maximum
-//! likelihood. Putting keys in order by what is partly chance still steepens the curve, so the fit is done again on
-//! traces drawn from the fitted law (parametric bootstrap): what it is wrong by there is taken off, how it scatters
-//! there is the standard error, and how far they are from their own fits says whether the real one is too far (Clauset,
-//! Shalizi and Newman 2009).
+//! The k-th most popular key is requested in proportion to k^-s. The tail is discarded (Motwani and Vassilvitskii
+//! 2006), because the ranks of keys with few requests are due to chance. s is the maximum-likelihood estimate over the
+//! keys with at least [`REQUESTS_MIN`] requests (more where fewer cannot be counted exactly), at most [`RANKS_MAX`].
+//! Ordering keys by noisy counts still steepens the curve. So the fit is repeated on traces drawn from the fitted law
+//! (parametric bootstrap): their bias is subtracted, their spread is the standard error, and their distances from their
+//! own fits show whether the real distance is too large (Clauset, Shalizi and Newman 2009).
 
 use rand_distr::{Distribution as _, Poisson};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 use serde::Serialize;
 
-/// A key in the fit has so many requests.
+/// The fewest requests of a fitted key.
 pub const REQUESTS_MIN: u64 = 10;
-/// The most keys in the fit.
+/// The most fitted keys.
 pub const RANKS_MAX: usize = 10_000;
-/// The fewest keys that are fitted.
+/// The fewest fitted keys.
 pub const RANKS_MIN: usize = 20;
-/// How often a trace is drawn from the fitted law, in one round after the other.
+/// The number of traces drawn from the fitted law in each round.
 const DRAWS: [usize; 5] = [20, 20, 20, 20, 100];
-/// How many times more ranks are drawn at most than are fitted.
+/// The largest ratio of drawn to fitted ranks.
 const REACH: usize = 20;
-/// The law is refused where fewer of the drawn traces are as far from their fits.
+/// The law is rejected below this p-value.
 const PLAUSIBLE: f64 = 0.1;
-/// A difference of the distributions that is small enough not to matter.
+/// A distance of the distributions below which a difference does not matter.
 const NEAR: f64 = 0.05;
 
-/// Zipf's law as it fits best.
+/// The best fit of Zipf's law.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Zipf {
     /// The exponent s.
     pub exponent: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// How many keys were fitted, the most popular ones.
+    /// The number of fitted keys, the most popular ones.
     pub ranks: usize,
-    /// The keys left out: the tail.
+    /// The number of discarded keys in the tail.
     pub discarded_keys: usize,
-    /// The share of all requests that are for the fitted keys.
+    /// The share of all requests for the fitted keys.
     pub requests_share: f64,
-    /// The greatest difference between the fitted and the found share of the requests for the first k keys.
+    /// The Kolmogorov-Smirnov distance: the largest difference between the fitted and the observed share of the first k
+    /// keys.
     pub distance: f64,
-    /// The share of the traces drawn from the fitted law that are as far from it.
+    /// The p-value: the share of traces drawn from the fitted law with at least this distance.
     pub p_value: f64,
-    /// Whether it is Zipf's law.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Whether it is Zipf's law.
+/// Whether a popularity follows Zipf's law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is indistinguishable from it.
+    /// It is indistinguishable from Zipf's law.
     Zipf,
-    /// It is distinguishable from it, but no share of requests is wrong by more than 0.05.
+    /// It differs from Zipf's law, but no share of requests by more than 0.05.
     NearlyZipf,
-    /// It is another one.
+    /// It does not follow Zipf's law.
     NotZipf,
 }
 
-/// What is fitted: the most requested keys, and how many others there are.
+/// The input of the fit: the most requested keys, and the number of others.
 #[derive(Debug, Clone, Copy)]
 pub struct RankedKeys<'a> {
-    /// The requests of the most requested keys, most first.
+    /// The counts of the most requested keys, descending.
     pub requests: &'a [u64],
-    /// All keys that were requested as often or more are among them.
+    /// The list contains every key with at least this many requests.
     pub least: u64,
-    /// All keys.
+    /// The number of all keys.
     pub keys: usize,
-    /// The requests of all keys.
+    /// The number of all requests.
     pub all_requests: u64,
 }
 
-/// Fits the law to the requests of each key, most first; nothing where too few keys have enough requests.
+/// Fits the law to the counts of all keys, descending; `None` if too few keys have enough requests.
 pub fn fit(requests: &[u64]) -> Option<Zipf> {
     fit_known(&RankedKeys { requests, least: 1, keys: requests.len(), all_requests: requests.iter().sum() })
 }
 
-/// Fits the law where not every key's requests are known; nothing where too few keys have enough requests.
+/// Fits the law to the counts of the most requested keys; `None` if too few keys have enough requests.
 pub fn fit_known(known: &RankedKeys) -> Option<Zipf> {
     let least = known.least.max(REQUESTS_MIN);
     let head = head(known.requests, least);
@@ -102,7 +102,7 @@ pub fn fit_known(known: &RankedKeys) -> Option<Zipf> {
         };
         drawn = (0..draws).filter_map(|_| law.draw(&mut random)).collect::<Vec<_>>();
         let mean = drawn.iter().map(|(exponent, _)| exponent).sum::<f64>() / drawn.len() as f64;
-        // Keys in order of their requests cannot rise.
+        // Counts in descending order cannot rise.
         exponent = (exponent + found - mean).max(0.0);
     }
     let mean = drawn.iter().map(|(exponent, _)| exponent).sum::<f64>() / drawn.len() as f64;
@@ -126,13 +126,13 @@ pub fn fit_known(known: &RankedKeys) -> Option<Zipf> {
     })
 }
 
-/// The keys that are fitted.
+/// The fitted keys.
 fn head(requests: &[u64], least: u64) -> &[u64] {
     let enough = requests.partition_point(|requests| *requests >= least);
     &requests[..enough.min(RANKS_MAX)]
 }
 
-/// The exponent of maximum likelihood: with it the mean logarithm of the rank is the one found.
+/// The maximum-likelihood exponent: its mean logarithm of the rank equals the observed one.
 fn likeliest(requests: &[u64]) -> f64 {
     let logs: Vec<f64> = (1..=requests.len()).map(|rank| (rank as f64).ln()).collect();
     let total: f64 = requests.iter().map(|requests| *requests as f64).sum();
@@ -149,7 +149,7 @@ fn likeliest(requests: &[u64]) -> f64 {
     exponent
 }
 
-/// Mean and variance of the logarithm of the rank under an exponent.
+/// Mean and variance of the logarithm of the rank for an exponent.
 fn log_rank(logs: &[f64], exponent: f64) -> (f64, f64) {
     let (mut weight, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for log in logs {
@@ -162,7 +162,7 @@ fn log_rank(logs: &[f64], exponent: f64) -> (f64, f64) {
     (mean, (squares / weight - mean * mean).max(f64::MIN_POSITIVE))
 }
 
-/// The greatest difference between the cumulated shares found and fitted.
+/// The largest difference between observed and fitted cumulative shares.
 fn distance(requests: &[u64], exponent: f64) -> f64 {
     let total: f64 = requests.iter().map(|requests| *requests as f64).sum();
     let shares: Vec<f64> = (1..=requests.len()).map(|rank| (rank as f64).powf(-exponent)).collect();
@@ -175,25 +175,25 @@ fn distance(requests: &[u64], exponent: f64) -> f64 {
     greatest
 }
 
-/// A law to draw from.
+/// Draws counts from a Zipf distribution.
 struct ZipfSampler {
     exponent: f64,
     ranks: usize,
-    /// The requests that its first ranks have together.
+    /// The requests for the first ranks together.
     requests: f64,
-    /// All keys.
+    /// The number of all keys.
     keys: usize,
-    /// The fewest requests of a key that is fitted; nothing where as many keys are fitted as there may be.
+    /// The fewest requests of a fitted key; `None` if the number of fitted keys is at its limit.
     least: Option<u64>,
 }
 
 impl ZipfSampler {
-    /// Draws the requests of each key, and fits the law to them: the exponent found, and the distance from it.
+    /// Draws the counts of all keys and fits the law to them. Returns the exponent and the distance.
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Option<(f64, f64)> {
         let weight: f64 = (1..=self.ranks).map(|rank| (rank as f64).powf(-self.exponent)).sum();
         let mean = |rank: usize| self.requests / weight * (rank as f64).powf(-self.exponent);
         let last = mean(self.ranks);
-        // Keys of ranks behind may by chance have as many requests as the last one that is fitted.
+        // Less popular keys may by chance have as many requests as the last fitted key.
         let floor = (last / 4.0).max(last - 6.0 * last.sqrt());
         let mut drawn: Vec<u64> = Vec::with_capacity(2 * self.ranks);
         for rank in 1..=self.keys.min(REACH * self.ranks) {

@@ -9,7 +9,7 @@ use crate::text;
 /// The unit of times, by default.
 const TIME_UNIT_NS: u64 = 1_000_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "adapt-size",
     about: "AdaptSize: time object size",

@@ -1,4 +1,5 @@
-//! Traces of memory accesses (`l 0x1fffff58 1`): a load or store, the address in hex, a number that is not kept.
+//! Traces of memory accesses (`l 0x1fffff58 1`): a load or store, the address in hexadecimal, and a number that is
+//! ignored.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -6,7 +7,7 @@ use crate::reader::{LineFormat, Lines, Reader, Sink};
 use crate::record::{Operation, Record};
 use crate::text;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "address",
     about: "memory accesses: l|s address in hex, number",

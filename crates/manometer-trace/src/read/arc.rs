@@ -1,7 +1,7 @@
 //! The ARC paper's traces (`.lis`): `start, blocks, hint, request` in each line, separated by white space.
 //!
-//! A line requests several blocks of 512 bytes one after the other; each is a request. The operation is
-//! unknown, and taken as a read.
+//! A line requests several consecutive blocks of 512 bytes; each becomes a request. The operation is unknown and taken
+//! as a read.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -11,7 +11,7 @@ use crate::text;
 
 const BLOCK_BYTES: u64 = 512;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "arc",
     about: "the ARC paper's .lis: start blocks hint request",

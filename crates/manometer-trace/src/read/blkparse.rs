@@ -1,8 +1,8 @@
-//! The lines that `blkparse` and `manometer trace capture` print:
-//! `major,minor cpu sequence seconds.nanoseconds pid action flags sector + sectors [process]`.
+//! The output of `blkparse` and `manometer trace capture`: `major,minor cpu sequence seconds.nanoseconds pid action
+//! flags sector + sectors [process]`.
 //!
-//! A request is taken where it is issued to the driver (`D`), or where the trace has none of those where it is queued
-//! (`Q`). Other actions, flushes without sectors, messages and the totals at the end are passed over.
+//! A request is taken when it is issued to the driver (`D`) or, if the trace has no such lines, when it is queued
+//! (`Q`). Other actions, flushes without sectors, messages and the totals at the end are skipped.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use super::operation_name::block_operation;
 
 const SECTOR_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The most devices that are distinguished.
+/// The largest number of devices.
 const DEVICES_MAX: usize = 65_536;
-/// How far is looked for an issue.
+/// Bytes that are searched for an issue.
 const LOOKED_BYTES: usize = 64 << 10;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "blkparse",
     about: "blkparse's text, as `manometer trace capture` writes it",
@@ -51,7 +51,7 @@ impl Blkparse {
         Self { action, devices: HashMap::new() }
     }
 
-    /// The device's number in the order of appearance.
+    /// The device's number in order of appearance.
     fn device(&mut self, name: u64) -> Result<u32, Fault> {
         let next = self.devices.len();
         if next >= DEVICES_MAX && !self.devices.contains_key(&name) {

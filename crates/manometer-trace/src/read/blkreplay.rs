@@ -1,4 +1,4 @@
-//! blkreplay's load files: `seconds.nanoseconds ; sector ; sectors ; R|W ; delay ; duration` below a text for people.
+//! blkreplay's load files: `seconds.nanoseconds ; sector ; sectors ; R|W ; delay ; duration` after a text header.
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
@@ -11,7 +11,7 @@ use super::operation_name::block_operation;
 const SECTOR_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "blkreplay",
     about: "blkreplay's .load: time ; sector ; sectors ; R|W ; delay ; duration",
@@ -20,7 +20,7 @@ pub(crate) static FORMAT: Format = Format {
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Blkreplay::default()), options.keep_keys))),
 };
 
-/// The begin of the line that ends the text for people.
+/// The start of the line that ends the text header.
 const HEADER: &[u8] = b"start ;";
 
 fn recognise(head: &Head) -> bool {

@@ -1,4 +1,4 @@
-//! Little-endian numbers at a place that is known to be there.
+//! Little-endian numbers at an offset that is known to exist.
 
 /// Two bytes.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {

@@ -8,15 +8,15 @@ use crate::reader::{FixedFormat, FixedRecords, Reader};
 use crate::record::{Operation, Record};
 
 const SIZE: usize = 4;
-/// The fewest requests by which the format can be recognised.
+/// The fewest requests for recognising the format.
 const CHECKED_RECORDS_MIN: usize = 512;
-/// The most kinds of objects (the upper eight bits) that its traces have.
+/// The most kinds of objects (the upper eight bits) in these traces.
 const KINDS_MAX: usize = 32;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "cache2k",
-    about: "cache2k's benchmark traces: binary, a 32-bit number a request, big-endian",
+    about: "cache2k's benchmark traces: binary, a 32-bit number per request, big-endian",
     settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Cache2k), options.keep_keys))),
@@ -34,7 +34,7 @@ impl FixedFormat<SIZE> for Cache2k {
     }
 }
 
-/// The format has no mark: objects have to come again, and to be of few kinds.
+/// The format has no magic number: objects must recur, and be of few kinds.
 fn recognise(head: &Head) -> bool {
     let (records, _) = head.bytes.as_chunks::<SIZE>();
     if records.len() < CHECKED_RECORDS_MIN || !head.is_binary() {

@@ -1,4 +1,4 @@
-//! CSV: lines of fields, each with a role that a header, a preset or the user gives it.
+//! CSV: lines of fields whose roles come from a header, a preset or the user.
 //!
 //! Fields may be quoted; a quoted field ends on its own line.
 
@@ -14,10 +14,10 @@ use crate::text;
 use super::operation_name;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The unit of addresses that count sectors.
+/// The size of a sector in bytes.
 const SECTOR_BYTES: u64 = 512;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "csv",
     about: "CSV with a header, or with --columns",
@@ -59,7 +59,7 @@ fn open(
     Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
 }
 
-/// Gives times without a unit the given one; an error where there are none.
+/// Sets the unit of times without one. Fails if there are none.
 fn in_unit(mut roles: Vec<Role>, time_unit_ns: Option<u64>) -> Result<Vec<Role>, TraceError> {
     let Some(unit_ns) = time_unit_ns else { return Ok(roles) };
     if !roles.contains(&Role::TimeInUnit) {
@@ -89,7 +89,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
     field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field)
 }
 
-/// The reader's state: what the columns mean, once that is known.
+/// The reader's state: the roles of the columns, once known.
 pub(crate) struct Csv {
     name: &'static str,
     delimiter: u8,
@@ -101,23 +101,23 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// The first line says what the columns mean.
+    /// The first line is the header.
     pub(crate) fn with_header(name: &'static str) -> Self {
         Self { name, delimiter: b',', time_unit_ns: None, columns: None, roles: None, started: false, exactly: false }
     }
 
-    /// The columns mean this, and there is no header.
+    /// The columns have these roles, and there is no header.
     pub(crate) fn of(name: &'static str, roles: Vec<Role>) -> Self {
         Self { roles: Some(roles), ..Self::with_header(name) }
     }
 
-    /// Every line has exactly these columns, and an operation that is known: to distinguish formats.
+    /// Requires every line to have exactly these columns and a known operation, to distinguish formats.
     pub(crate) fn exactly(mut self) -> Self {
         self.exactly = true;
         self
     }
 
-    /// What the columns mean by their header.
+    /// The roles by the header.
     fn roles_by(&self, header: &[u8]) -> Result<Vec<Role>, Fault> {
         let names = names_of(header, self.delimiter);
         match &self.columns {
@@ -153,7 +153,7 @@ impl LineFormat for Csv {
         };
         if !self.started {
             self.started = true;
-            // Columns by number may still have a header above them.
+            // A header may precede columns given by number.
             if self.columns.is_some() && Fields::default().read(line, self.delimiter, roles).is_err() {
                 sink.skip();
                 return Ok(());
@@ -168,12 +168,12 @@ impl LineFormat for Csv {
     }
 }
 
-/// What one line says.
+/// The fields of a line.
 struct Fields<'a> {
     record: Record,
-    /// The key's text, in the quotes that it has.
+    /// The key's text, with its quotes.
     key: Option<&'a [u8]>,
-    /// The key's id, where the line has it.
+    /// The key's id, if the line has one.
     id: Option<u64>,
     has_operation: bool,
     count: u64,
@@ -208,7 +208,7 @@ impl<'a> Fields<'a> {
         if has_key { Ok(()) } else { Err("the line ends before the key, or has none".into()) }
     }
 
-    /// Takes one field in, or says what would be right.
+    /// Parses a field; the error says what would be right.
     #[inline]
     fn field(&mut self, role: Role, field: &'a [u8]) -> Result<(), &'static str> {
         let record = &mut self.record;
@@ -252,7 +252,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// The id that the line has, that of the key's text on its device, or that of the place on it.
+    /// The key's id: that of the line, of the key's text on its device, or of the offset on it.
     #[inline]
     fn key_id(&self, sink: &mut Sink) -> Result<u64, Fault> {
         let record = &self.record;
@@ -285,7 +285,7 @@ fn named_operation(field: &[u8]) -> Option<Operation> {
     operation_name::operation(field).or_else(|| operation_name::scsi(text::hexadecimal(field)?))
 }
 
-/// The first field of what is left of a line, and what is left after it.
+/// The first field of the rest of a line, and the rest after it.
 #[inline]
 fn next_field(left: &[u8], delimiter: u8, has_quotes: bool) -> (&[u8], Option<&[u8]>) {
     let end = match has_quotes {
@@ -307,7 +307,7 @@ fn delimiter_outside_quotes(left: &[u8], delimiter: u8) -> Option<usize> {
     })
 }
 
-/// A key without its quotes, in which two quotes mean one.
+/// A key without its quotes; two quotes stand for one.
 #[cold]
 fn unquoted_key(field: &[u8]) -> Cow<'_, [u8]> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")) else {

@@ -1,8 +1,8 @@
 //! fio's iolog, versions 2 and 3.
 //!
-//! Version 2: `file action offset length`; `wait` carries microseconds since the wait before, and one below 100 is
-//! none, as fio's documentation has it. Version 3: each line begins with its time in microseconds. Files are devices;
-//! `add`, `open`, `close` and the syncs are passed over.
+//! Version 2: `file action offset length`; `wait` holds microseconds since the wait before, and one below 100 is
+//! ignored, as fio's documentation says. Version 3: each line starts with its time in microseconds. Files are devices;
+//! `add`, `open`, `close` and syncs are skipped.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use crate::{ReadOptions, text};
 
 const SECTOR_BYTES: u64 = 512;
 const MICROSECOND_NS: u64 = 1_000;
-/// A shorter wait is discarded.
+/// A shorter wait is ignored.
 const WAIT_MIN_US: u64 = 100;
-/// The most files that are distinguished.
+/// The largest number of files.
 const FILES_MAX: usize = 65_536;
-/// How far is looked for a wait.
+/// Bytes that are searched for a wait.
 const LOOKED_BYTES: usize = 64 << 10;
 
 const HEADER_2: &[u8] = b"fio version 2 iolog";
 const HEADER_3: &[u8] = b"fio version 3 iolog";
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "fio-iolog",
     about: "fio's iolog, versions 2 and 3",
@@ -37,7 +37,7 @@ pub(crate) static FORMAT: Format = Format {
 fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
     let bytes = source.want(LOOKED_BYTES);
     let waits = memchr::memmem::find(&bytes[..bytes.len().min(LOOKED_BYTES)], b" wait ").is_some();
-    // Without waits the time of a request is unknown.
+    // Without waits the times of requests are unknown.
     let format = Iolog { version: None, time_ns: waits.then_some(0), files: HashMap::new() };
     Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
 }

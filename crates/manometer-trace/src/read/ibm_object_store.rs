@@ -1,5 +1,5 @@
-//! IBM's object store traces: `time in ms, REST.GET.OBJECT, object, size, range from, range to`; the last three may be
-//! absent. Times are counted from the trace's begin.
+//! IBM's object store traces: `time in ms, REST.GET.OBJECT, object, size, range from, range to`; the last three are
+//! optional. Times count from the start of the trace.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -9,7 +9,7 @@ use crate::text;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "ibm-object-store",
     about: "IBM object store: time REST.GET.OBJECT object size [from to]",
@@ -56,7 +56,7 @@ fn wrong_number(word: &[u8]) -> Fault {
     format!("{} is no number of bytes", text::show(word)).into()
 }
 
-/// The operation of a request; none for one that reads no object's bytes.
+/// The operation of a request; `None` if it reads no object's bytes.
 fn operation(verb: &[u8]) -> Result<Option<Operation>, Fault> {
     match verb {
         b"REST.GET.OBJECT" => Ok(Some(Operation::Get)),

@@ -1,4 +1,4 @@
-//! One key in each line, and nothing else.
+//! One key per line, and nothing else.
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
@@ -6,10 +6,10 @@ use crate::reader::{LineFormat, Lines, Reader, Sink};
 use crate::record::{Operation, Record};
 use crate::text;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "keys",
-    about: "one key a line",
+    about: "one key per line",
     settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Keys), options.keep_keys))),
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(found(trace), "keys");
         let read = records(&FORMAT, trace);
         assert_eq!((read.len(), read[0].key, read[0].key_size), (3, read[2].key, Some(5)));
-        // As the user says so, spaces are part of keys.
+        // If the user names the format, spaces are part of keys.
         assert_eq!(records(&FORMAT, b"a b\n")[0].key, crate::key_id(b"a b"));
     }
 }

@@ -1,4 +1,4 @@
-//! KV-replay: `command, object id, timestamp in ms*, size*`; what has a star may be absent.
+//! KV-replay: `command, object id, timestamp in ms*, size*`; fields with a star are optional.
 //!
 //! Commands are YCSB's; `read` reads the value of a key.
 
@@ -11,10 +11,10 @@ use crate::text;
 /// The unit of times, by default.
 const TIME_UNIT_NS: u64 = 1_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "kv-replay",
-    about: "KV-replay: command,key,time in ms,size (the last two may be absent)",
+    about: "KV-replay: command,key,time in ms,size (the last two are optional)",
     settings: &[FormatSetting::TimeUnit],
     recognise: |head| head.fits(KvReplay { time_unit_ns: TIME_UNIT_NS }),
     open: |source, options| {
@@ -66,7 +66,7 @@ impl LineFormat for KvReplay {
     }
 }
 
-/// The operation of a command, in YCSB's words and those that writers of traces use for them.
+/// The operation of a command, in YCSB's words and common variants.
 fn operation(command: &[u8]) -> Option<Operation> {
     match super::operation_name::operation(command)? {
         Operation::Read => Some(Operation::Get),

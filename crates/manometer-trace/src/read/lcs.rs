@@ -17,7 +17,7 @@ use super::bytes::{u32_at, u64_at};
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const HEADER_BYTES: usize = 8192;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "lcs",
     about: "libCacheSim's lcs, versions 1 to 8: binary with a header",
@@ -83,7 +83,7 @@ impl<const SIZE: usize> FixedFormat<SIZE> for Lcs {
     }
 }
 
-/// The operation of libCacheSim's number; where none was recorded, a get.
+/// The operation of libCacheSim's number; a get if none was recorded.
 fn operation(number: u32) -> Result<Operation, Fault> {
     Ok(match number {
         0..=2 | 255 => Operation::Get,
@@ -111,7 +111,7 @@ mod tests {
         header
     }
 
-    /// A set of object 77 by tenant 5 at 9 s, of 100 bytes to live 60 s.
+    /// A set of object 77 by tenant 5 at 9 s, of 100 bytes and a time to live of 60 s.
     fn record(version: u64) -> Vec<u8> {
         let mut bytes = [&9_u32.to_le_bytes()[..], &77_u64.to_le_bytes()].concat();
         let size = if version < 3 { 4 } else { 8 };

@@ -1,4 +1,4 @@
-//! The LIRS authors' traces (`.trc`): one number of a block in each line; `*` is a breakpoint and is skipped.
+//! The LIRS authors' traces (`.trc`): one block number per line; `*` is a breakpoint and is skipped.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -6,10 +6,10 @@ use crate::reader::{LineFormat, Lines, Reader, Sink};
 use crate::record::{Operation, Record};
 use crate::text;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "lirs",
-    about: "the LIRS authors' .trc: one number a line, `*` for a breakpoint",
+    about: "the LIRS authors' .trc: one number per line, `*` for a breakpoint",
     settings: &[],
     recognise: |head| head.fits(Lirs),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Lirs), options.keep_keys))),

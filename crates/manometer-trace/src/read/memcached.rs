@@ -1,7 +1,7 @@
-//! What memcached's `watch fetchers mutations deletions` prints: `ts=… gid=… type=item_get key=… status=… …`.
+//! The output of memcached's `watch fetchers mutations deletions`: `ts=… gid=… type=item_get key=… status=… …`.
 //!
-//! Keys are URI-encoded, `cfd` is the client's connection, and the time's microseconds are not padded with zeros.
-//! memcached looks an item up before it stores it, and prints that look-up as a get of its own.
+//! Keys are URI-encoded, `cfd` is the client's connection, and the microseconds of times are not padded with zeros.
+//! memcached looks up an item before it stores it, and prints that look-up as a separate get.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -11,7 +11,7 @@ use crate::text;
 
 use super::operation_name::operation;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "memcached-watch",
     about: "memcached's watch: ts= gid= type= key= status= ...",
@@ -31,7 +31,7 @@ impl LineFormat for Watch {
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
-        // The server's answer to the command, and its word that it could not print all.
+        // The server's answer to the command, and its notice of skipped lines.
         if line.is_empty() || line == b"OK" || line.starts_with(b"skipped=") || line.starts_with(b"[skipped") {
             sink.skip();
             return Ok(());
@@ -74,7 +74,7 @@ impl LineFormat for Watch {
         if !has_key {
             return Err("there is no key".into());
         }
-        // Of an item that is not there no size is known.
+        // A missing item has no size.
         if record.operation == Operation::Get && record.succeeded == Some(false)
             || record.operation == Operation::Delete
         {
@@ -102,7 +102,7 @@ fn succeeded(status: &[u8]) -> Option<bool> {
     }
 }
 
-/// Undoes the URI encoding.
+/// Decodes the URI encoding.
 fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     bytes.clear();
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! Meta's block storage traces: CSV with a header; blocks are objects, read and written in stretches.
+//! Meta's block storage traces: CSV with a header; blocks are objects, accessed in byte ranges.
 //!
 //! `op_time` in s, `block_id`, `io_offset` and `io_size` in bytes, `op_name` (`getChunkData.…` or `putChunk.…`),
-//! `op_count` requests in the same second, `host_name`, which is taken as the client.
+//! `op_count` requests in the same second, and `host_name`, which becomes the client.
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
@@ -12,7 +12,7 @@ use crate::text;
 const SECOND_NS: u64 = 1_000_000_000;
 const COLUMNS_MAX: usize = 64;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "meta-block",
     about: "Meta's block traces: CSV with the columns op_time, block_id, io_size, io_offset, op_name ...",
@@ -30,7 +30,7 @@ struct MetaBlock {
     columns: Option<Columns>,
 }
 
-/// Where each field stands.
+/// The index of each field.
 #[derive(Debug)]
 struct Columns {
     time: usize,

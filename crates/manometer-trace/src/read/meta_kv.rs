@@ -1,12 +1,12 @@
-//! Meta's key-value cache traces: CSV with a header, whose columns have different orders (2022 and 2024).
+//! Meta's key-value cache traces: CSV with a header, whose column order differs between 2022 and 2024.
 //!
-//! One line is `op_count` requests within the same second, of which `cache_hits` found something.
+//! A line stands for `op_count` requests within the same second, of which `cache_hits` hit.
 
 use crate::format::{Format, Head};
 use crate::read::csv::Csv;
 use crate::reader::{Lines, Reader};
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "meta-kv",
     about: "Meta's key-value cache traces: CSV with the columns key, op, op_count, size, key_size ...",
@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(read[0], read[2]);
         assert_eq!((read[0].time_ns, read[0].succeeded), (Some(604_038_471_000_000_000), Some(true)));
         assert_eq!((read[3].operation, read[3].ttl_s, read[3].succeeded), (Operation::Put, Some(7200), None));
-        // Which of the two found something is unknown.
+        // Which of the two hit is unknown.
         assert_eq!(read[4].succeeded, None);
     }
 

@@ -1,4 +1,4 @@
-//! One reader in each file, all of one shape: the format's entry in the registry, and from bytes to records.
+//! Trace readers, one per file: each has the format's entry in the registry, and decodes bytes to records.
 
 pub(crate) mod bytes;
 pub(crate) mod operation_name;
@@ -9,17 +9,17 @@ pub(crate) mod tests;
 use crate::error::TraceError;
 use crate::format::Format;
 
-/// Declares the modules of the formats, and [`FORMATS`], the registry of all of them.
+/// Declares the modules of the formats and [`FORMATS`], their registry.
 macro_rules! formats {
     ($($module:ident: $($format:ident)+;)+) => {
         $(pub(crate) mod $module;)+
 
-        /// Every format, the ones that cannot be mistaken first.
+        /// Every format, the most distinctive first.
         pub static FORMATS: &[&Format] = &[$($(&$module::$format),+),+];
     };
 }
 
-// A new format is a file in this folder and a line here.
+// A new format is a file in this directory and a line here.
 formats! {
     parquet: FORMAT;
     lcs: FORMAT;
@@ -51,10 +51,10 @@ formats! {
 }
 
 impl Format {
-    /// The format with this name.
+    /// The format of this name.
     ///
     /// # Errors
-    /// There is none; the text names those that there are.
+    /// There is none; the text names those that exist.
     pub fn find(name: &str) -> Result<&'static Self, TraceError> {
         FORMATS
             .iter()

@@ -12,13 +12,13 @@ use crate::text;
 
 use super::operation_name::operation;
 
-/// The most devices that are distinguished.
+/// The largest number of devices.
 const DEVICES_MAX: usize = 65_536;
 /// From 1601 to 1970, in 100 ns.
 const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 const SECTOR_BYTES: u64 = 512;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "msr",
     about: "MSR Cambridge: timestamp,hostname,disk,type,offset,size,response",
@@ -51,7 +51,7 @@ impl LineFormat for Msr {
         let size = text::number(size).ok_or("the size is no number of bytes")?;
         let device = self.device(host, disk)?;
         let mut record = Record::block(operation, device, offset, SECTOR_BYTES, size);
-        // Some that were made from other traces count from zero.
+        // Some traces converted from others count from zero.
         let time = time.checked_sub(UNIX_EPOCH).unwrap_or(time);
         record.time_ns = Some(time.checked_mul(100).ok_or("the time lies beyond the year 2554")?);
         sink.push(record);

@@ -1,12 +1,12 @@
-//! What the operations of key-value stores, caches and devices are called in traces.
+//! The names of operations of key-value stores, caches and devices in traces.
 
 use crate::record::Operation;
 
-/// The operation of this name, in capitals or not.
+/// The operation of this name, ignoring case.
 #[inline]
 pub(crate) fn operation(name: &[u8]) -> Option<Operation> {
     match name {
-        // The most frequent ones of long traces.
+        // The most frequent names of long traces.
         b"get" | b"GET" => Some(Operation::Get),
         b"set" | b"SET" => Some(Operation::Put),
         _ => any_operation(name),
@@ -46,7 +46,7 @@ pub(crate) fn scsi(command: u64) -> Option<Operation> {
     }
 }
 
-/// The operation in blktrace's letters, such as `RA` or `FWS`; none for one without sectors.
+/// The operation in blktrace's letters, such as `RA` or `FWS`; `None` without sectors.
 pub(crate) fn block_operation(letters: &[u8]) -> Option<Operation> {
     let known = !letters.is_empty() && letters.iter().all(|letter| letter.is_ascii_alphabetic());
     let after_flush = letters.strip_prefix(b"F").unwrap_or(letters);

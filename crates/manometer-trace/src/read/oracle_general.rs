@@ -1,7 +1,7 @@
-//! oracleGeneral, libCacheSim's binary form: records of 24 bytes, little-endian, packed.
+//! oracleGeneral, libCacheSim's binary format: records of 24 bytes, little-endian, packed.
 //!
-//! `u32` time in s, `u64` object, `u32` size, `i64` number of the next request for the object (-1 or the
-//! largest number: never). The last is known to who reads on, and is not kept.
+//! `u32` time in s, `u64` object, `u32` size, `i64` number of the next request for the object (-1 or the largest
+//! number: never). The last field follows from the later records and is ignored.
 
 use crate::error::Fault;
 use crate::format::{Format, Head};
@@ -9,13 +9,13 @@ use crate::reader::{FixedFormat, FixedRecords, Reader};
 use crate::record::{Operation, Record};
 
 pub(crate) const SIZE: usize = 24;
-/// How many records have to be plausible.
+/// The number of records that must be plausible.
 const CHECKED_RECORDS: usize = 512;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "oracle-general",
-    about: "libCacheSim's oracleGeneral: binary, 24 bytes a record",
+    about: "libCacheSim's oracleGeneral: binary, 24 bytes per record",
     settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, OracleGeneral), options.keep_keys))),
@@ -38,7 +38,7 @@ impl FixedFormat<SIZE> for OracleGeneral {
     }
 }
 
-/// The format has no mark: times must not go back, and next accesses must lie ahead.
+/// The format has no magic number: times must not go back, and next accesses must lie ahead.
 fn recognise(head: &Head) -> bool {
     let (records, rest) = head.bytes.as_chunks::<SIZE>();
     if records.is_empty() || !head.is_binary() || head.whole && records.len() == 1 && !rest.is_empty() {
@@ -51,7 +51,7 @@ fn recognise(head: &Head) -> bool {
         let never = next == -1 || next == i64::MAX;
         let ordered = number == 0 || time >= before;
         before = time;
-        // The largest trace known has fewer than 2^40 requests.
+        // No known trace has 2^40 requests.
         ordered && (never || (number as i64 + 1..1 << 40).contains(&next))
     })
 }

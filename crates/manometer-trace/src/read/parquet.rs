@@ -1,6 +1,6 @@
-//! Parquet with columns of the names that the writer gives them (`docs/traces.md`); all but the key may be absent.
+//! Parquet with the writer's column names (`docs/traces.md`); all but the key are optional.
 //!
-//! The file is read from its end, so it has to be a file, and a cut one cannot be read at all.
+//! Parquet is read from its end, so the input must be a file, and a truncated one cannot be read.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,11 +22,11 @@ use crate::source::Source;
 use super::operation_name::operation;
 
 const MAGIC: &[u8] = b"PAR1";
-/// The columns that are looked at.
+/// The columns read.
 const COLUMNS: [&str; 11] =
     ["time_ns", "op", "key", "key_text", "key_size", "value_size", "client", "ttl_s", "offset", "device", "succeeded"];
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "parquet",
     about: "Parquet, as `manometer trace convert` writes it",
@@ -48,14 +48,14 @@ fn damaged(offset: u64, what: Fault) -> TraceError {
     TraceError::Damaged { format: FORMAT.name, offset, line: None, what }
 }
 
-/// What the library panics at on damaged files becomes an error like all others.
+/// Turns the library's panics on damaged files into errors.
 fn guarded<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("its pages contradict one another".into()))
 }
 
 fn rows(file: File) -> Result<ParquetRecordBatchReader, Fault> {
     let wrong = |error: ::parquet::errors::ParquetError| Fault::from(format!("it cannot be read: {error}"));
-    // The schema of Arrow that a file may carry says nothing that Parquet's own does not, and can contradict it.
+    // An embedded Arrow schema adds nothing to Parquet's own, and may contradict it.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(wrong)?;
     let fields = builder.schema().fields();
@@ -70,7 +70,7 @@ fn rows(file: File) -> Result<ParquetRecordBatchReader, Fault> {
 
 struct Parquet {
     rows: ParquetRecordBatchReader,
-    /// How many rows were good.
+    /// The number of good rows.
     row: u64,
 }
 
@@ -91,7 +91,7 @@ impl RecordDecoder for Parquet {
     }
 }
 
-/// A column of numbers, whatever their width.
+/// A column of numbers of any width.
 fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt64Array>, Fault> {
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let wide = cast(column, &DataType::UInt64).map_err(|error| format!("column `{name}`: {error}"))?;
@@ -112,7 +112,7 @@ fn put(batch: &RecordBatch, sink: &mut Sink) -> Result<(), Fault> {
     let columns = ["time_ns", "key", "key_size", "value_size", "client", "ttl_s", "offset", "device", "succeeded"];
     let mut number_columns = Vec::with_capacity(columns.len());
     for name in columns {
-        // A key may be a text, which has a column type of its own.
+        // A key may be a text, whose column has another type.
         let is_text = name == "key" && batch.column_by_name(name).is_some_and(|key| !key.data_type().is_integer());
         number_columns.push(if is_text { None } else { numbers(batch, name)? });
     }

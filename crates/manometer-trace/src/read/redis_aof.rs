@@ -1,7 +1,7 @@
-//! Redis's append-only file: commands as RESP arrays, with lines `#TS:seconds` where `aof-timestamp-enabled` is on.
+//! Redis's append-only file: commands as RESP arrays, with lines `#TS:seconds` if `aof-timestamp-enabled` is on.
 //!
-//! It holds writes only. A file of Redis 7 and later (`….incr.aof`) is of this form; one that begins with an RDB
-//! preamble is refused. Databases are devices.
+//! It holds writes only. Files of Redis 7 and later (`….incr.aof`) have this format; a file with an RDB preamble is
+//! refused. Databases are devices.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,13 +17,13 @@ use super::redis_command::{Argument, requests};
 
 /// The most words of a command.
 const ARGUMENTS_MAX: u64 = 131_072;
-/// A word of more bytes is a value of which only the size is kept.
+/// A longer word is a value of which only the size is kept.
 const KEPT_BYTES_MAX: u64 = 64 << 10;
-/// The longest line that begins a command or a word.
+/// The longest line that starts a command or a word.
 const HEADER_BYTES_MAX: usize = 1024;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "redis-aof",
     about: "Redis's append-only file",
@@ -46,7 +46,7 @@ fn recognise(head: &Head) -> bool {
 
 struct Aof {
     source: Source,
-    /// The words of the command: where they are kept, and how long they are.
+    /// The words of the command: their range in the buffer if kept, and their length.
     words: Vec<(Option<Range<usize>>, u64)>,
     kept: Vec<u8>,
     time_ns: Option<u64>,
@@ -112,7 +112,7 @@ impl Aof {
         requests(&arguments, base, sink)
     }
 
-    /// One word: its length on a line, its bytes, an end of line.
+    /// Reads a word: its length on a line, its bytes, and an end of line.
     fn word(&mut self) -> Result<(), Fault> {
         let head = self.header()?;
         let size = head.strip_prefix(b"$").and_then(text::number);
@@ -146,7 +146,7 @@ impl Aof {
         }
     }
 
-    /// A line that begins a command or a word, without its end.
+    /// Reads a line that starts a command or a word, without its terminator.
     fn header(&mut self) -> Result<Vec<u8>, Fault> {
         let bytes = self.source.want(HEADER_BYTES_MAX);
         let bytes = &bytes[..bytes.len().min(HEADER_BYTES_MAX)];

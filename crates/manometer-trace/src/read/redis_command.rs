@@ -1,4 +1,4 @@
-//! What Redis's commands do to keys.
+//! The requests that Redis's commands stand for.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use crate::reader::Sink;
 use crate::record::{Operation, Record};
 use crate::text;
 
-/// The most keys that one command may name.
+/// The most keys of one command.
 const KEYS_MAX: usize = 65_536;
 
-/// One word of a command; of long values only how long they are.
+/// A word of a command; of long values only the length.
 #[derive(Debug, Clone)]
 pub(crate) struct Argument<'a> {
-    /// The bytes, where they were kept.
+    /// The bytes, if kept.
     pub(crate) bytes: Option<Cow<'a, [u8]>>,
-    /// How many there are.
+    /// The length in bytes.
     pub(crate) size: u64,
 }
 
@@ -25,11 +25,11 @@ impl Argument<'_> {
     }
 }
 
-/// Where a command has its keys and values.
+/// The positions of a command's keys and values.
 enum Shape {
-    /// One key, and values that do not matter.
+    /// One key, and values that are ignored.
     Key(Operation),
-    /// One key, and what comes after it is stored.
+    /// One key, and the value to store after it.
     KeyAndValues(Operation),
     /// Keys only.
     Keys(Operation),
@@ -37,11 +37,11 @@ enum Shape {
     Pairs(Operation),
     /// `SET key value`, with conditions and a time to live.
     Set,
-    /// Key, time to live in units of so many milliseconds, value.
+    /// Key, time to live in units of this many milliseconds, value.
     Expiring(u64),
 }
 
-/// The shape of the commands that name keys.
+/// The shape of a command with keys.
 fn shape(name: &[u8]) -> Option<Shape> {
     use Operation::{Delete, Get, Insert, Put, ReadModifyWrite, Scan, Update};
     Some(match name {
@@ -73,7 +73,7 @@ fn shape(name: &[u8]) -> Option<Shape> {
     })
 }
 
-/// Puts the requests of one command into the sink. `base` has its time, client and database.
+/// Emits the requests of one command. `base` has its time, client and database.
 pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut Sink) -> Result<(), Fault> {
     let Some((name, arguments)) = arguments.split_first() else {
         sink.skip();
@@ -119,7 +119,7 @@ fn push(operation: Operation, key: &Argument, size: Option<u64>, base: Record, s
     Ok(())
 }
 
-/// Whether `SET` has a condition, and how long the value is to live.
+/// Whether `SET` has a condition, and the value's time to live.
 fn set_options(options: &[Argument], time_ns: Option<u64>) -> (Operation, Option<u32>) {
     let (mut operation, mut ttl_s) = (Operation::Put, None);
     for (at, option) in options.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! What `redis-cli MONITOR` prints: `seconds.microseconds [database client] "command" "argument" …`.
+//! The output of `redis-cli MONITOR`: `seconds.microseconds [database client] "command" "argument" …`.
 //!
-//! Clients are identified by their address; databases are devices. Commands without a key are passed over.
+//! Clients are identified by their address; databases are devices. Commands without a key are skipped.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::redis_command::{Argument, requests};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "redis-monitor",
     about: "redis MONITOR: time [database client] \"command\" \"argument\" ...",
@@ -49,7 +49,7 @@ impl LineFormat for Monitor {
     }
 }
 
-/// The words in quotes.
+/// The quoted words.
 fn arguments(mut rest: &[u8]) -> Result<Vec<Argument<'_>>, Fault> {
     let mut arguments = Vec::new();
     while !rest.is_empty() {
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!((read[2].key, read[2].ttl_s), (crate::key_id(b"k\"q\\\x00\xff"), Some(100)));
         assert_eq!((read[6].key, read[6].value_size), (crate::key_id(b"b"), Some(2)));
         assert_eq!((read[10].device, read[10].ttl_s), (1, Some(30)));
-        // The same key in another database is another one, and the script another client.
+        // The same key in another database is another key, and the script another client.
         assert!(read[11].key != read[1].key && read[11].client != read[1].client);
     }
 

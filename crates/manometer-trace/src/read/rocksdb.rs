@@ -1,9 +1,9 @@
 //! RocksDB's query trace, as `DB::StartTrace` writes it: binary, little-endian.
 //!
-//! Each entry: `u64` time in µs, `u8` type, `u32` length, payload. The first is the header, whose text begins with
-//! `feedcafedeadbeef` and names the version. From 0.2 on a payload begins with a `u64` map of the fields that follow,
-//! each in the order of its bit. Writes hold whole write batches; a range that is deleted is no single key, and is
-//! passed over. Column families are devices, with keys of their own.
+//! Each entry: `u64` time in µs, `u8` type, `u32` length, payload. The first is the header, whose text starts with
+//! `feedcafedeadbeef` and contains the version. From version 0.2 on a payload starts with a `u64` bitmap of the fields
+//! that follow, in bit order. Writes hold complete write batches; a range deletion has no single key and is skipped.
+//! Column families are devices, each with its own key space.
 
 use std::ops::Range;
 
@@ -18,9 +18,9 @@ use super::bytes::{u32_at, u64_at};
 
 const ENTRY_BYTES: usize = 13;
 const MAGIC: &[u8] = b"feedcafedeadbeef\t";
-/// Sequence number and count, at the begin of a write batch.
+/// Sequence number and count at the start of a write batch.
 const BATCH_HEADER_BYTES: usize = 12;
-/// The most keys that one request may name.
+/// The most keys of one request.
 const KEYS_MAX: usize = 65_536;
 
 const BEGIN: u8 = 1;
@@ -31,7 +31,7 @@ const SEEK: u8 = 5;
 const SEEK_FOR_PREVIOUS: u8 = 6;
 const MULTI_GET: u8 = 13;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "rocksdb",
     about: "RocksDB's query trace: binary",
@@ -46,7 +46,7 @@ pub(crate) static FORMAT: Format = Format {
 struct RocksDb {
     source: Source,
     version: Option<u32>,
-    /// What is left of the write batch in the entry at the window's begin.
+    /// The rest of the write batch in the entry at the start of the window.
     write: Option<Write>,
     ended: bool,
 }
@@ -83,7 +83,7 @@ impl RecordDecoder for RocksDb {
 }
 
 impl RocksDb {
-    /// The bytes of the next entry, all of which are at hand; none at the end.
+    /// The size of the next entry, which is completely buffered; `None` at the end.
     fn entry_size(&mut self) -> Result<Option<usize>, Fault> {
         let head = self.source.want(ENTRY_BYTES);
         match head.len() {
@@ -148,7 +148,7 @@ impl RocksDb {
         Ok(())
     }
 
-    /// One write of a batch.
+    /// Emits one write of a batch.
     fn next_of_batch(&mut self, mut write: Write, sink: &mut Sink) -> Result<(), Fault> {
         let mut bytes = &self.source.window()[write.left.clone()];
         if bytes.is_empty() {
@@ -184,8 +184,8 @@ fn version(header: &[u8]) -> Result<u32, Fault> {
     number(header).ok_or_else(|| format!("the header is {}: expected a trace version", text::show(header)).into())
 }
 
-/// The next write of a batch: what, in which column family, its key, the bytes of its value. None for what is no
-/// write of one key.
+/// The next write of a batch: its operation, column family, key, and value size in bytes. `None` if it is not a write
+/// of one key.
 type BatchWrite<'a> = Option<(Operation, u32, &'a [u8], Option<u64>)>;
 
 fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
@@ -194,7 +194,7 @@ fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
     let in_family = matches!(tag, 4..=6 | 8 | 0x0e | 0x10 | 0x17 | 0x19);
     let family = if in_family { varint(bytes)? } else { 0 };
     Ok(match tag {
-        // Puts: of a value, a blob's place, columns, a value with a preferred number.
+        // Puts of a value, a blob reference, wide columns, or a value with a preferred sequence number.
         0x01 | 0x05 | 0x10 | 0x11 | 0x16 | 0x17 | 0x18 | 0x19 => {
             let key = slice(bytes)?;
             Some((Operation::Put, family, key, Some(slice(bytes)?.len() as u64)))
@@ -210,7 +210,7 @@ fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
             slice(bytes)?;
             None
         }
-        // What is only in the log, and the names of transactions.
+        // Log-only entries, and the names of transactions.
         0x03 | 0x0a | 0x0b | 0x0c => {
             slice(bytes)?;
             None
@@ -248,7 +248,7 @@ fn fixed_u32(bytes: &mut &[u8]) -> Result<u32, Fault> {
 /// The fields of an entry.
 struct Payload<'a> {
     bytes: &'a [u8],
-    /// Which fields there are; none before version 0.2.
+    /// The bitmap of fields; `None` before version 0.2.
     map: Option<u64>,
 }
 

@@ -8,10 +8,10 @@ use crate::text;
 
 const MICROSECOND_NS: u64 = 1_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "rocksdb-text",
-    about: "RocksDB's query trace for people: hex key, type, column family, value size, time",
+    about: "RocksDB's query trace as text: hex key, type, column family, value size, time",
     settings: &[],
     recognise: |head| head.fits(RocksDbText::default()),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, RocksDbText::default()), options.keep_keys))),

@@ -1,4 +1,4 @@
-//! SPC, the form of the UMass traces: `ASU,LBA,size in bytes,R|W,time in s`; further fields are optional.
+//! SPC, the format of the UMass traces: `ASU,LBA,size in bytes,R|W,time in s`; further fields are optional.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -9,7 +9,7 @@ use crate::text;
 const SECTOR_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "spc",
     about: "SPC (UMass): application unit,address,size,R|W,time",

@@ -9,7 +9,7 @@ use crate::text;
 const SECTOR_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "systor17",
     about: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size",
@@ -36,7 +36,7 @@ impl LineFormat for Systor {
             b"R" => Operation::Read,
             b"W" => Operation::Write,
             b"" => {
-                // What has no type is neither a read nor a write.
+                // A line without a type is neither a read nor a write.
                 sink.skip();
                 return Ok(());
             }

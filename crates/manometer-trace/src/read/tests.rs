@@ -1,4 +1,4 @@
-//! What the tests of the formats share.
+//! Helpers for the tests of formats.
 
 use crate::{BATCH_RECORDS, Format, ReadOptions, Record, TraceError, open_stream};
 
@@ -13,7 +13,7 @@ pub(crate) fn records_with(options: &ReadOptions, trace: &[u8]) -> Vec<Record> {
     records
 }
 
-/// Where and why a trace is damaged.
+/// The offset and the reason of a trace's damage.
 pub(crate) fn damage(format: &'static Format, trace: &[u8]) -> (u64, String) {
     match all(&ReadOptions { format: Some(format), ..ReadOptions::default() }, trace).1 {
         Some(TraceError::Damaged { offset, what, .. }) => (offset, what.into_owned()),
@@ -21,7 +21,7 @@ pub(crate) fn damage(format: &'static Format, trace: &[u8]) -> (u64, String) {
     }
 }
 
-/// The format that a trace's content says.
+/// The format recognised by a trace's content.
 pub(crate) fn found(trace: &[u8]) -> &'static str {
     match open_stream(Box::new(std::io::Cursor::new(trace.to_vec())), &ReadOptions::default()) {
         Ok(trace) => trace.format.name,

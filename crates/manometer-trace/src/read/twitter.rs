@@ -10,7 +10,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const COLUMNS: [Role; 7] =
     [Role::Time(SECOND_NS), Role::Key, Role::KeySize, Role::ValueSize, Role::Client, Role::Operation, Role::TimeToLive];
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "twitter",
     about: "Twitter's cache traces: time,key,key size,value size,client,operation,ttl",

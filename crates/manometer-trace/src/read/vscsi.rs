@@ -19,22 +19,22 @@ use super::operation_name::scsi;
 const SECTOR_BYTES: u64 = 512;
 const SIZE_1: usize = 32;
 const SIZE_2: usize = 40;
-/// How many records have to be plausible.
+/// The number of records that must be plausible.
 const CHECKED_RECORDS: usize = 256;
 
-/// Version 1's entry in the list.
+/// Version 1's entry in the registry.
 pub(crate) static FORMAT_1: Format = Format {
     name: "vscsi1",
-    about: "VMware's vscsi, version 1: binary, 32 bytes a record",
+    about: "VMware's vscsi, version 1: binary, 32 bytes per record",
     settings: &[],
     recognise: |head| recognise(head, &Version1),
     open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version1), options.keep_keys))),
 };
 
-/// Version 2's entry in the list.
+/// Version 2's entry in the registry.
 pub(crate) static FORMAT_2: Format = Format {
     name: "vscsi2",
-    about: "VMware's vscsi, version 2: binary, 40 bytes a record",
+    about: "VMware's vscsi, version 2: binary, 40 bytes per record",
     settings: &[],
     recognise: |head| recognise(head, &Version2),
     open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version2), options.keep_keys))),

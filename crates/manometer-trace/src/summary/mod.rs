@@ -1,7 +1,7 @@
-//! What a trace amounts to: counts, span, keys, footprint.
+//! The summary of a trace: counts, span, keys and footprint.
 //!
-//! Exact up to [`KNOWN_MAX`] keys, clients and stretches of devices; above it of a sample of them, with the standard error
-//! of what is estimated. So memory is bounded, whatever the trace.
+//! Exact up to [`KNOWN_MAX`] keys, clients and extents of devices. Above it a sample is kept, with the standard error
+//! of each estimate. Memory is therefore bounded for every trace.
 
 mod sampled;
 mod stretches;
@@ -14,10 +14,10 @@ use self::sampled::{Estimate, Sampled};
 use self::stretches::Stretches;
 use crate::record::{Operation, Record};
 
-/// Up to so many keys, clients and stretches of devices are all known: with as many keys as `characterise` knows.
+/// The most keys, clients and extents of devices that are tracked exactly, as many as in `characterise`.
 pub const KNOWN_MAX: usize = 1 << 22;
 
-/// What has been seen of a trace until now.
+/// Accumulates the summary of a trace.
 #[derive(Debug)]
 pub struct Summary {
     requests: u64,
@@ -27,10 +27,10 @@ pub struct Summary {
     previous_ns: u64,
     backward: u64,
     operations: [u64; Operation::ALL.len()],
-    /// Of each key the most bytes that it was seen to have; none where no size is known.
+    /// The largest size seen of each key in bytes; `None` if unknown.
     keys: Sampled<Option<u64>>,
     clients: Sampled<()>,
-    /// The bytes of devices that were requested.
+    /// The requested bytes of devices.
     stretches: Stretches,
     key_sizes: Sizes,
     value_sizes: Sizes,
@@ -38,50 +38,51 @@ pub struct Summary {
     with_result: u64,
 }
 
-/// The summary of a trace, for machines. What the trace does not hold is null.
+/// The summary of a trace, for machines. What the trace does not contain is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Totals {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Different keys; an estimate where `standard_errors` has one for it, as are clients and the footprint.
+    /// The number of different keys. An estimate if `standard_errors` has an entry for it; so are clients and the
+    /// footprint.
     pub keys: u64,
     /// From the earliest request to the latest, in seconds.
     pub span_s: Option<f64>,
-    /// Bytes that all keys with their values take, or the different bytes of devices.
+    /// Bytes of all keys with their values, or different bytes of devices.
     pub footprint_bytes: Option<u64>,
-    /// Why that is not known of a trace that has sizes.
+    /// Why the footprint of a trace with sizes is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub footprint_reason: Option<String>,
-    /// Requests of each operation, in the order of their numbers.
+    /// Requests by operation, in the order of their numbers.
     pub operations: BTreeMap<&'static str, u64>,
-    /// Different clients.
+    /// The number of different clients.
     pub clients: Option<u64>,
-    /// Bytes of keys.
+    /// Key sizes.
     pub key_size: Option<SizeTotals>,
-    /// Bytes of values, or of requests to a device.
+    /// Value sizes, or sizes of block requests.
     pub value_size: Option<SizeTotals>,
     /// Requests earlier than the one before.
     pub times_backward: u64,
     /// Requests without a time.
     pub times_absent: u64,
-    /// Requests that failed or found nothing.
+    /// Requests that failed or missed.
     pub failed: Option<u64>,
-    /// Of each number that is an estimate its standard error; empty where all are exact.
+    /// The standard error of each estimate; empty if all numbers are exact.
     pub standard_errors: BTreeMap<&'static str, f64>,
 }
 
-/// The sizes of the requests that have them.
+/// The sizes of requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeTotals {
-    /// The smallest.
+    /// The minimum in bytes.
     pub min: u64,
-    /// The mean.
+    /// The mean in bytes.
     pub mean: f64,
-    /// The largest.
+    /// The maximum in bytes.
     pub max: u64,
     /// The sum, in bytes.
     pub sum: f64,
-    /// Of so many requests.
+    /// The number of requests with a size.
     pub samples: u64,
 }
 
@@ -114,7 +115,7 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// All keys, clients and stretches up to so many of each.
+    /// Tracks up to `known_max` keys, clients and extents each.
     fn knowing(known_max: usize) -> Self {
         Self {
             requests: 0,
@@ -134,7 +135,7 @@ impl Summary {
         }
     }
 
-    /// Takes in the next records.
+    /// Adds the next records.
     pub fn add(&mut self, records: &[Record]) {
         for record in records {
             self.add_one(record);
@@ -184,7 +185,7 @@ impl Summary {
         }
     }
 
-    /// What it amounts to.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let operations = Operation::ALL.iter().zip(&self.operations).filter(|(_, count)| **count > 0);
@@ -214,7 +215,7 @@ impl Summary {
         }
     }
 
-    /// The bytes that all keys with their values and all stretches take; nothing where no size is known.
+    /// Bytes of all keys with their values and of all extents; `None` if no size is known.
     fn footprint(&self) -> Result<Option<Estimate>, String> {
         if self.value_sizes.samples == 0 {
             return Ok(None);

@@ -1,12 +1,12 @@
-//! What is known of each key or client: of all up to a bound, above it of a sample of them by their hashes (SHARDS with a
-//! fixed size, Waldspurger and others, FAST 2015). Those in the sample are known from their first request on.
+//! The state of each key or client: of all up to a limit, above it of a sample by their hashes (SHARDS with a fixed
+//! size, Waldspurger and others, FAST 2015). Sampled ids are tracked from their first request on.
 
 use std::collections::HashMap;
 
 use crate::key::IdHasher;
 use crate::transform::sample::SpatialFilter;
 
-/// What is known of each id.
+/// The state of each id.
 #[derive(Debug)]
 pub(super) struct Sampled<T> {
     ids_max: usize,
@@ -14,16 +14,16 @@ pub(super) struct Sampled<T> {
     known: HashMap<u64, T, IdHasher>,
 }
 
-/// A sum over all, of which a sample may be known.
+/// A sum over all ids, possibly estimated from a sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Estimate {
     pub(super) value: f64,
-    /// Of the estimate; 0 where all are known.
+    /// The variance of the estimate; 0 if it is exact.
     pub(super) variance: f64,
 }
 
 impl Estimate {
-    /// The sum of `parts`, of each of which the share `rate` was kept by chance (Horvitz and Thompson 1952).
+    /// The sum of `parts`, each of which was sampled with probability `rate` (Horvitz and Thompson 1952).
     pub(super) fn of(parts: impl Iterator<Item = u64>, rate: f64) -> Self {
         let (mut sum, mut squares) = (0_u128, 0.0);
         for part in parts {
@@ -37,19 +37,19 @@ impl Estimate {
         Self { value: self.value + other.value, variance: self.variance + other.variance }
     }
 
-    /// The standard error, where it is an estimate.
+    /// The standard error, if it is an estimate.
     pub(super) fn standard_error(self) -> Option<f64> {
         (self.variance > 0.0).then(|| self.variance.sqrt())
     }
 }
 
 impl<T: Default> Sampled<T> {
-    /// All ids up to so many.
+    /// Tracks up to `ids_max` ids exactly.
     pub(super) fn new(ids_max: usize) -> Self {
         Self { ids_max, filter: SpatialFilter::ALL, known: HashMap::default() }
     }
 
-    /// What is known of `id`; nothing where it is not in the sample.
+    /// The state of `id`; `None` if it is not in the sample.
     #[inline]
     pub(super) fn of(&mut self, id: u64) -> Option<&mut T> {
         if self.known.len() > self.ids_max {
@@ -60,12 +60,12 @@ impl<T: Default> Sampled<T> {
         self.filter.keeps(id).then(|| self.known.entry(id).or_default())
     }
 
-    /// How many ids there are.
+    /// The number of ids.
     pub(super) fn count(&self) -> Estimate {
         self.sum(|_| 1)
     }
 
-    /// The sum over all ids of what `part` says of each.
+    /// The sum of `part` over all ids.
     pub(super) fn sum(&self, part: impl Fn(&T) -> u64) -> Estimate {
         Estimate::of(self.known.values().map(part), self.filter.rate())
     }

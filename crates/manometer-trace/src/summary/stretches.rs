@@ -1,6 +1,6 @@
-//! Which bytes of devices were requested: stretches apart from one another, up to a bound of them.
+//! The requested bytes of devices as disjoint extents, up to a limit.
 //!
-//! Above it devices are divided into regions, and a sample of the regions is known, by their hashes.
+//! Above it devices are divided into regions, and a sample of the regions by their hashes is tracked.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use super::sampled::Estimate;
 use crate::record::device_key;
 use crate::transform::sample::SpatialFilter;
 
-/// Bytes of a region.
+/// Size of a region in bytes.
 const REGION_BYTES: u64 = 1 << 20;
-/// The most regions that are looked at for one request (1 TiB), and when a sample is made (256 TiB).
+/// The most regions of one request (1 TiB), and of all extents when sampling starts (256 TiB).
 const REGIONS_MAX: u64 = 1 << 20;
 const REGIONS_MAX_OF_ALL: u64 = 1 << 28;
 
-/// Of each device the stretches, from where to where.
+/// The extents of each device: start and end.
 type Map = BTreeMap<(u32, u64), u64>;
 
-/// The bytes that were requested.
+/// The requested bytes.
 #[derive(Debug)]
 pub(super) struct Stretches {
     stretches_max: usize,
     filter: SpatialFilter,
     map: Map,
-    /// Whether so long a stretch came while regions were sampled that its regions were not looked at.
+    /// Whether a request during sampling was so long that its regions were not counted.
     too_long: bool,
 }
 
 impl Stretches {
-    /// All stretches up to so many.
+    /// Tracks up to `stretches_max` extents exactly.
     pub(super) fn new(stretches_max: usize) -> Self {
         Self { stretches_max, filter: SpatialFilter::ALL, map: Map::new(), too_long: false }
     }
@@ -48,10 +48,10 @@ impl Stretches {
         }
     }
 
-    /// The number of all these bytes.
+    /// The number of requested bytes.
     ///
     /// # Errors
-    /// It is not known; the text says why.
+    /// It is unknown; the text says why.
     pub(super) fn bytes(&self) -> Result<Estimate, String> {
         if self.too_long {
             return Err(format!(
@@ -66,7 +66,7 @@ impl Stretches {
         })
     }
 
-    /// The bytes in each region that is known; stretches may reach over several.
+    /// The requested bytes in each tracked region; extents may span several.
     fn regions(&self) -> Vec<u64> {
         let mut regions: Vec<((u32, u64), u64)> = Vec::new();
         for (&(device, from), &to) in &self.map {
@@ -80,7 +80,7 @@ impl Stretches {
         regions.into_iter().map(|(_, bytes)| bytes).collect()
     }
 
-    /// Adds those regions of a stretch that are in the sample.
+    /// Adds the sampled regions of an extent.
     fn add_sampled(&mut self, device: u32, from: u64, to: u64, regions_max: u64) {
         if regions_of(from, to) > regions_max {
             self.too_long = true;
@@ -99,7 +99,7 @@ impl Stretches {
         self.filter = self.filter.halved();
         let old = std::mem::take(&mut self.map);
         let regions = old.iter().fold(0, |sum: u64, ((_, from), to)| sum.saturating_add(regions_of(*from, *to)));
-        // One bound for all of them: those of the first sample are joined as they came.
+        // One limit for all: the extents of the first sample are merged as they came.
         self.too_long = regions > REGIONS_MAX_OF_ALL;
         for ((device, from), to) in old {
             if self.too_long {
@@ -110,12 +110,12 @@ impl Stretches {
     }
 }
 
-/// How many regions the bytes `from..to`, one at least, lie in.
+/// The number of regions that the bytes `from..to`, at least one, lie in.
 fn regions_of(from: u64, to: u64) -> u64 {
     (to - 1) / REGION_BYTES - from / REGION_BYTES + 1
 }
 
-/// The part of `from..to` in each region: the region's number, from where to where.
+/// The part of `from..to` in each region: the region's number, start and end.
 fn parts(from: u64, to: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     (from / REGION_BYTES..=(to - 1) / REGION_BYTES).map(move |region| {
         let begin = region * REGION_BYTES;
@@ -123,7 +123,7 @@ fn parts(from: u64, to: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     })
 }
 
-/// Adds the bytes `from..to` of a device, and joins what touches.
+/// Adds the bytes `from..to` of a device, and merges adjacent extents.
 fn cover(stretches: &mut Map, device: u32, mut from: u64, mut to: u64) {
     if let Some((&(_, begin), &end)) = stretches.range((device, 0)..=(device, from)).next_back() {
         if end >= to {
@@ -188,7 +188,7 @@ mod tests {
     fn above_the_bound_bytes_are_an_estimate_that_is_as_sure_as_it_says() {
         for device in 0..20 {
             let mut all = Stretches::new(2_000);
-            // Four stretches in each of 5,000 regions, in no order.
+            // Four extents in each of 5,000 regions, in random order.
             for number in 0..20_000_u64 {
                 let place = number * 7_919 % 20_000 * (REGION_BYTES / 4);
                 all.add(device, place, place + 4096);

@@ -1,33 +1,33 @@
-//! How far one trace is from another.
+//! The distance between two traces.
 
 use serde::{Deserialize, Serialize};
 
 use crate::character::Character;
 
-/// At how many shares of the keys popularities are compared.
+/// The number of key shares at which popularities are compared.
 const STEPS: u32 = 1000;
 
-/// How far a generated trace is from the one that its model was fitted to.
+/// The distance of a generated trace from the trace that its model was fitted to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitError {
-    /// The greatest difference between the LRU miss ratios, over all cache sizes.
+    /// The largest difference between LRU miss ratios, over all cache sizes.
     pub miss_ratio_max: f64,
-    /// The mean difference, over cache sizes as far apart as their logarithms.
+    /// The mean difference between LRU miss ratios, over cache sizes spaced logarithmically.
     pub miss_ratio_mean: f64,
-    /// The greatest difference between the shares of requests for the most popular keys, over all shares of the keys.
+    /// The largest difference between the shares of requests for the most popular keys, over all shares of keys.
     pub popularity: f64,
-    /// The number of different keys by that of the trace.
+    /// The number of different keys divided by that of the trace.
     pub keys_ratio: f64,
-    /// The Kolmogorov-Smirnov distance of the times between requests.
+    /// The Kolmogorov-Smirnov distance of inter-arrival times.
     pub inter_arrival: Option<f64>,
-    /// The index of dispersion in windows of a second by that of the trace.
+    /// The index of dispersion in windows of one second divided by that of the trace.
     pub dispersion_ratio: Option<f64>,
-    /// The Hurst exponent by detrended fluctuation less that of the trace.
+    /// The Hurst exponent by detrended fluctuation analysis minus that of the trace.
     pub hurst_difference: Option<f64>,
 }
 
-/// How far `made` is from `trace`.
+/// The distance of `made` from `trace`.
 pub fn error(trace: &Character, made: &Character) -> FitError {
     let misses: Vec<f64> =
         trace.miss_ratios().iter().zip(made.miss_ratios()).map(|(one, other)| f64::abs(one - other)).collect();
@@ -48,7 +48,7 @@ pub fn error(trace: &Character, made: &Character) -> FitError {
     }
 }
 
-/// The greatest difference between the shares of requests that the same share of the keys has, most popular first.
+/// The largest difference between the shares of requests for the same share of most popular keys.
 fn popularity(one: &Character, other: &Character) -> f64 {
     let keys_shares: Vec<f64> = (1..=STEPS).map(|step| f64::from(step) / f64::from(STEPS)).collect();
     let (one, other) = (one.top_shares(&keys_shares), other.top_shares(&keys_shares));

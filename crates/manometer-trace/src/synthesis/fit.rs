@@ -1,4 +1,4 @@
-//! From a trace to its model, in two readings: how often each key is requested decides what is counted of it.
+//! Fits a model to a trace in two passes: the request counts of the first decide what the second counts of each key.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -12,15 +12,15 @@ use crate::reader::TraceReader;
 use crate::record::{Operation, Record};
 use crate::transform::sample::SpatialFilter;
 
-/// The most keys that are known at a time; above that, half of them are dropped by their hashes.
+/// The most keys tracked at a time; above that, half of them are dropped by their hashes.
 const KEYS_MAX: usize = 1 << 23;
 
-/// The most popular keys that are known beside a sample of the keys.
+/// The most popular keys that are tracked in addition to a sample.
 const POPULAR_MAX: usize = 1 << 20;
 /// The number of a request that has not come yet.
 const NOT_YET: u64 = u64::MAX;
 
-/// What the first reading finds.
+/// The result of the first pass.
 pub struct FirstPass {
     requests: u64,
     keys_max: usize,
@@ -34,12 +34,12 @@ pub struct FirstPass {
 #[derive(Debug, Clone, Copy)]
 struct Key {
     requests: u64,
-    /// Its class, by the requests that the first reading knows of it.
+    /// Its class, by its request count in the first pass.
     class: u32,
-    /// Its first request and the one before, as they come in the second reading.
+    /// Its first and its last request so far in the second pass.
     first: u64,
     last: u64,
-    /// Whether it is known for its many requests, and represents itself alone.
+    /// Whether it is tracked for its popularity, and represents only itself.
     is_popular: bool,
 }
 
@@ -64,10 +64,10 @@ impl Default for FirstPass {
 }
 
 impl FirstPass {
-    /// Reads a trace, and characterises it on the way.
+    /// Reads a trace, and characterises it at the same time.
     ///
     /// # Errors
-    /// It cannot be read, or it is one of requests to devices, whose places the model does not hold.
+    /// It cannot be read, or it consists of block requests, whose offsets the model does not hold.
     pub fn read(trace: &mut dyn TraceReader, character: &mut Character) -> Result<Self, TraceError> {
         let mut first = Self::default();
         let damage = read_all(trace, |batch| {
@@ -81,7 +81,7 @@ impl FirstPass {
         }
     }
 
-    /// What ended the trace before its end.
+    /// The damage that ended the trace, if any.
     pub fn take_damage(&mut self) -> Option<TraceError> {
         self.damage.take()
     }
@@ -109,7 +109,7 @@ impl FirstPass {
         Ok(())
     }
 
-    /// Reads the same trace again, and makes its model.
+    /// Reads the same trace again and builds its model.
     ///
     /// # Errors
     /// It cannot be read.
@@ -144,8 +144,8 @@ impl FirstPass {
         })
     }
 
-    /// A sample of the keys has the most popular ones or not, and their requests with them: where keys are sampled,
-    /// those are taken from where all keys were counted, and the sample represents all others.
+    /// Adds the most popular keys. A sample contains each of them or not, with all its requests: if keys are sampled,
+    /// their counts come from the count of all keys, and the sample represents the others.
     fn learn_popular(&mut self, character: &Character) {
         if self.filter == SpatialFilter::ALL {
             return;
@@ -166,7 +166,7 @@ fn reuse_distances(character: &Character) -> Vec<Octave> {
     character.reuse_octaves().into_iter().map(octave).collect()
 }
 
-/// Reads to the end, or to the damage, which is given back: what came before is a trace too.
+/// Reads to the end or to the damage, which is returned: the records before form a trace too.
 fn read_all(
     trace: &mut dyn TraceReader,
     mut add: impl FnMut(&[Record]) -> Result<(), TraceError>,
@@ -182,13 +182,13 @@ fn read_all(
     }
 }
 
-/// The class of keys with so many requests: four to the octave.
+/// The class of keys with `requests` requests: four classes per octave.
 fn class_of(requests: u64) -> u32 {
     let shift = requests.max(1).ilog2().saturating_sub(2);
     (shift << 2) + (requests >> shift) as u32
 }
 
-/// The requests of at most [`WINDOWS_MAX`] windows.
+/// The requests in at most [`WINDOWS_MAX`] windows.
 fn windows(counts: &Counts) -> Arrivals {
     let mut requests: Vec<u64> = counts.all().map(u64::from).collect();
     let mut window_ns = counts.window_ns();
@@ -199,10 +199,10 @@ fn windows(counts: &Counts) -> Arrivals {
     Arrivals { window_ns, requests, gaps: Vec::new() }
 }
 
-/// The second reading.
+/// The second pass.
 struct SecondPass {
     keys: HashMap<u64, Key, IdHasher>,
-    /// How many keys each unpopular one represents.
+    /// The number of keys that each unpopular one represents.
     weight: f64,
     classes: BTreeMap<u32, ClassCounter>,
     number: u64,
@@ -245,7 +245,7 @@ impl SecondPass {
         key.last = number;
     }
 
-    /// Between which of the equal parts of so many requests each key lived.
+    /// Counts for each key the parts of the trace in which it was first and last requested.
     fn count_lives(&mut self, requests: u64) {
         let part = |number: u64| (u128::from(number) * u128::from(SEGMENTS) / u128::from(requests)) as u32;
         for key in self.keys.values().filter(|key| key.first != NOT_YET) {
@@ -257,7 +257,7 @@ impl SecondPass {
         }
     }
 
-    /// The time since the request before, in the window's mean.
+    /// Counts the time since the previous request, relative to the window's mean.
     fn add_time(&mut self, time_ns: u64, begin_ns: i128, arrivals: &Arrivals) {
         let window = (i128::from(time_ns) - begin_ns) / i128::from(arrivals.window_ns);
         let requests = arrivals.requests.get(window as usize).copied().unwrap_or(1).max(1);

@@ -1,8 +1,8 @@
-//! From a model to a trace.
+//! Generates a trace from a model.
 //!
-//! Each key is born in its part of the trace with all its requests laid out: gaps drawn from its class, drawn again a
-//! few times until its last request falls into the part it should. Requests come out in the order of their places.
-//! After as many requests as the model has, the trace goes on with the keys that lived to the end.
+//! Each key is created in its part of the trace with all its requests laid out: gaps drawn from its class, and redrawn
+//! a few times until its last request falls into the right part. Requests are emitted in order of position. After the
+//! model's number of requests, the trace continues with the keys that live to the end.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,20 +15,20 @@ use crate::error::TraceError;
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::{Operation, Record};
 
-/// Places of requests are counted in parts of a request, so that several fit between two.
+/// Positions per request, so that several requests fit between two.
 const PLACES_PER_REQUEST: u64 = 256;
-/// How often the gaps of a key are drawn until its last request falls where it should.
+/// How often the gaps of a key are drawn until its last request falls into the right part.
 const DRAWS: usize = 24;
-/// A key with more gaps has them drawn one by one, each from what is left of its life.
+/// A key with more gaps has them drawn one by one, each from the rest of its lifetime.
 const GAPS_LAID_OUT_MAX: u64 = 64;
 
-/// A trace of so many requests from a model.
+/// Generates a trace of a given number of requests from a model.
 pub struct Generator {
     classes: Vec<ClassSampler>,
     arrivals: Option<Clock>,
     random: Xoshiro256PlusPlus,
     segment_places: f64,
-    /// How many parts have begun; the model's parts come again and again.
+    /// The number of parts started; the model's parts repeat.
     segments: u64,
     next: BinaryHeap<Reverse<(u64, u32)>>,
     living: Vec<LiveKey>,
@@ -37,7 +37,7 @@ pub struct Generator {
     left: u64,
 }
 
-/// A class, ready to be drawn from.
+/// A class prepared for sampling.
 struct ClassSampler {
     requests_per_key: f64,
     lives: Vec<KeyLifetime>,
@@ -46,13 +46,13 @@ struct ClassSampler {
     key_sizes: Table,
     first_operations: Vec<(Operation, f64)>,
     operations: Vec<(Operation, f64)>,
-    /// Keys that live to the end, to go on when the model begins again.
+    /// Keys that live to the end, for when the model repeats.
     survivors: Vec<KeyIdentity>,
-    /// Those of the time before.
+    /// The survivors of the repetition before.
     returning: Vec<KeyIdentity>,
 }
 
-/// What stays of a key as long as it lives.
+/// The constant properties of a key.
 #[derive(Debug, Clone, Copy)]
 struct KeyIdentity {
     key: u64,
@@ -60,20 +60,20 @@ struct KeyIdentity {
     key_size: Option<u32>,
 }
 
-/// A key with requests to come.
+/// A key with remaining requests.
 struct LiveKey {
     identity: KeyIdentity,
     class: u32,
     is_first: bool,
-    /// Requests after the next one.
+    /// The number of requests after the next one.
     left: u64,
-    /// The place of the last request.
+    /// The position of the last request.
     end: u64,
-    /// The gaps laid out, the next one last.
+    /// The remaining gaps, the next one last.
     gaps: Vec<u64>,
 }
 
-/// Buckets to draw from.
+/// Buckets prepared for sampling.
 struct Table {
     buckets: Vec<Bucket>,
     until: Vec<f64>,
@@ -99,34 +99,34 @@ impl Table {
         self.buckets.get(self.until.partition_point(|until| *until <= wanted).min(self.buckets.len() - 1))
     }
 
-    /// A number anywhere in its bucket; 0 from nothing.
+    /// A number within a random bucket; 0 if there are none.
     fn number(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let Some(bucket) = self.bucket(random) else { return 0.0 };
         if bucket.below - bucket.from == 1 {
             return bucket.from as f64;
         }
-        // Even on each side of the mean, so that it is kept where it is not in the middle.
+        // Uniform on each side of the mean, which preserves it if it is not in the middle.
         let (from, below) = (bucket.from as f64, bucket.below as f64);
         let side = if unit(random) * (below - from) < below - bucket.mean { from } else { below };
         bucket.mean + (side - bucket.mean) * unit(random)
     }
 
-    /// The mean of a bucket.
+    /// The mean of a random bucket.
     fn size(&self, random: &mut Xoshiro256PlusPlus) -> Option<u64> {
         self.bucket(random).map(|bucket| bucket.mean.round() as u64)
     }
 }
 
-/// A number from 0 on and below 1.
+/// A number in [0, 1).
 fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 impl Generator {
-    /// A trace of so many requests. The same seed makes the same trace.
+    /// A trace of `requests` requests. The same seed gives the same trace.
     ///
     /// # Errors
-    /// The model is none.
+    /// The model is invalid.
     pub fn new(model: &Model, requests: u64, seed: u64) -> Result<Self, TraceError> {
         model.check()?;
         Ok(Self {
@@ -143,12 +143,12 @@ impl Generator {
         })
     }
 
-    /// Where a part begins.
+    /// The position at which a part starts.
     fn place_of(&self, segment: u64) -> u64 {
         (segment as f64 * self.segment_places) as u64
     }
 
-    /// The keys whose lives begin in the next part.
+    /// Creates the keys whose lifetimes start in the next part.
     fn begin_segment(&mut self) {
         let first = (self.segments % u64::from(SEGMENTS)) as u32;
         for class in 0..self.classes.len() {
@@ -184,7 +184,7 @@ impl Generator {
             }
         };
         let gaps = (drawn.requests_per_key + unit(&mut self.random)).floor() as u64 - 1;
-        // What lives from the begin was requested before it, and comes as soon as its gap ends.
+        // A key that lives from the start was requested before it, and its next request comes when its gap ends.
         let room = match life.first == 0 && gaps > 0 {
             true => (drawn.gaps.number(&mut self.random) * PLACES_PER_REQUEST as f64).min(self.segment_places),
             false => self.segment_places,
@@ -210,7 +210,7 @@ impl Generator {
         self.next.push(Reverse((begin, slot)));
     }
 
-    /// The next request of all keys.
+    /// The next request of any key.
     fn request(&mut self) -> Record {
         loop {
             if let Some(Reverse((place, slot))) = self.next.peek().copied()
@@ -240,7 +240,7 @@ impl Generator {
             (class.gaps.number(&mut self.random) / class.gaps.mean * mean) as u64
         });
         living.left -= 1;
-        // The requests that are left need places too.
+        // The remaining requests need positions too.
         let latest = living.end.saturating_sub(living.left).max(place.saturating_add(1));
         self.next.push(Reverse((place.saturating_add(gap.max(1)).min(latest), slot)));
         record
@@ -277,7 +277,7 @@ fn pick(operations: &[(Operation, f64)], random: &mut Xoshiro256PlusPlus) -> Ope
     operations.last().map_or(Operation::Get, |(operation, _)| *operation)
 }
 
-/// Gaps from `begin` on of which the last ends in `wanted`, or of several draws the one that ends nearest to it.
+/// Gaps from `begin` whose last request falls into `wanted`, or the closest of several draws.
 fn lay_out(
     table: &Table,
     count: u64,
@@ -301,7 +301,7 @@ fn lay_out(
     let (_, end, mut gaps) = best.unwrap_or_default();
     let last = wanted.end.saturating_sub(1).max(begin.saturating_add(count));
     if end > last {
-        // Nothing fits: the same gaps, shorter.
+        // No draw fits: shortens the gaps in proportion.
         let shorter = (last - begin) as f64 / (end - begin) as f64;
         gaps.iter_mut().for_each(|gap| *gap = ((*gap as f64 * shorter) as u64).max(1));
     }
@@ -318,7 +318,7 @@ impl TraceReader for Generator {
     }
 }
 
-/// The times of requests: as many in each window as the model has, over and over.
+/// The times of requests: as many per window as the model has, repeated.
 struct Clock {
     window_ns: u64,
     requests: Vec<u64>,

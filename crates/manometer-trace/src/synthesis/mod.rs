@@ -1,10 +1,10 @@
-//! More of a trace that may not be shared: a model of it ([`Model`]), fitted ([`fit`]), generated from ([`generate`]),
-//! and how far what was generated is from the trace ([`error`]).
+//! Synthesis of traces like one that may not be shared: fits a model ([`Model`], [`fit`]), generates a trace from it
+//! ([`generate`]), and measures the distance between the two ([`error`]).
 //!
-//! Keys fall into classes by how often they are requested. Of each class the model holds when its keys are first and
-//! last requested, which is how popularity drifts, and the distribution of how many requests of all keys lie between
-//! two for the same, from which reuse distances follow (Hu and others, average eviction time, USENIX ATC 2016). Which
-//! keys, clients and contents there were is not in it.
+//! Keys are divided into classes by request count. For each class the model holds when its keys are first and last
+//! requested, which describes the drift of popularity, and the distribution of the number of requests between two for
+//! the same key, from which reuse distances follow (Hu and others, average eviction time, USENIX ATC 2016). It does not
+//! hold any keys, clients or contents.
 
 pub mod error;
 pub mod fit;

@@ -1,4 +1,4 @@
-//! The model of a trace, as its JSON file holds it.
+//! The model of a trace, as stored in its JSON file.
 
 use std::collections::BTreeMap;
 
@@ -10,104 +10,104 @@ use crate::record::Operation;
 
 /// The version of the file.
 pub const VERSION: u32 = 1;
-/// Into how many equal parts a trace's requests fall, to show when keys come and go.
+/// The number of equal parts of a trace, which show when keys appear and disappear.
 pub const SEGMENTS: u32 = 32;
-/// The most windows of arrivals.
+/// The largest number of arrival windows.
 pub const WINDOWS_MAX: usize = 4096;
-/// The most requests and keys that a model may speak of.
+/// The largest number of requests and of keys in a model.
 const COUNT_MAX: u64 = 1 << 40;
-/// The most keys that live at a time, each of which takes some 100 bytes to generate from.
+/// The most keys that live at a time; each takes about 100 bytes in the generator.
 const LIVING_MAX: u64 = 1 << 25;
-/// An octave falls into 2^2 buckets.
+/// An octave has 2^2 buckets.
 const SUB_BITS: u32 = 2;
 
-/// A trace without its keys.
+/// A model of a trace, without its keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The version of the file.
     pub manometer_trace_model: u32,
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Different keys.
+    /// The number of different keys.
     pub keys: u64,
-    /// Keys by how often they are requested.
+    /// Classes of keys by request count.
     pub classes: Vec<Class>,
-    /// When requests come, where the trace has times.
+    /// Arrivals, if the trace has times.
     pub arrivals: Option<Arrivals>,
-    /// Reuse distances of the trace; the rest are first requests. What follows from the gaps has to meet them.
+    /// Reuse distances of the trace; all other requests are first ones. The gaps have to reproduce them.
     pub reuse_distances: Vec<Octave>,
-    /// How far a trace generated from the model was from the one it was fitted to.
+    /// The distance of a trace generated from the model from the trace it was fitted to.
     pub fit_error: Option<FitError>,
 }
 
-/// Keys that are requested about as often as one another.
+/// Keys with similar request counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// How many requests each has on average.
+    /// The mean number of requests per key.
     pub requests_per_key: f64,
-    /// In which of the trace's parts, counted from 0, keys are requested first and last.
+    /// The parts of the trace, from 0, in which keys are first and last requested.
     pub lives: Vec<KeyLifetime>,
-    /// How many requests, of all keys, are from one for a key to the next for it.
+    /// The number of requests, of all keys, between two for the same key.
     pub gaps: Vec<Bucket>,
-    /// Bytes of values, a value for each key; empty where they are unknown.
+    /// Value sizes in bytes, one per key; empty if unknown.
     pub value_sizes: Vec<Bucket>,
-    /// Bytes of keys; empty where they are unknown.
+    /// Key sizes in bytes; empty if unknown.
     pub key_sizes: Vec<Bucket>,
-    /// The operations of keys' first requests, in shares.
+    /// The shares of the operations of first requests.
     pub first_operations: BTreeMap<String, f64>,
-    /// The operations of all others.
+    /// The shares of the operations of all others.
     pub operations: BTreeMap<String, f64>,
 }
 
-/// So many keys are requested first in one part of the trace and last in another.
+/// The number of keys first requested in one part of the trace and last in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyLifetime {
     /// The part of the first request.
     pub first: u32,
-    /// The part of the last one.
+    /// The part of the last request.
     pub last: u32,
-    /// Keys.
+    /// The number of keys.
     pub keys: u64,
 }
 
-/// When requests come.
+/// The arrivals of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
-    /// The length of a window.
+    /// The length of a window in nanoseconds.
     pub window_ns: u64,
     /// The requests of each window.
     pub requests: Vec<u64>,
-    /// Times between requests, in 1,024ths of the mean of their window.
+    /// Inter-arrival times, in 1/1024 of the mean of their window.
     pub gaps: Vec<Bucket>,
 }
 
-/// Numbers from `from` on and below `below`.
+/// Numbers from `from` inclusive to `below` exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
-    /// The smallest that belongs to it.
+    /// The lower bound, inclusive.
     pub from: u64,
-    /// The smallest that does not belong to it any more.
+    /// The upper bound, exclusive.
     pub below: u64,
-    /// The mean of those in it.
+    /// Their mean.
     pub mean: f64,
-    /// How many.
+    /// Their count.
     pub weight: f64,
 }
 
-/// Requests at a reuse distance from `from` on and below `below`.
+/// Requests with a reuse distance from `from` inclusive to `below` exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Octave {
-    /// The smallest distance.
+    /// The smallest distance, inclusive.
     pub from: u64,
-    /// One more than the largest.
+    /// The largest distance, exclusive.
     pub below: u64,
-    /// Requests.
+    /// The number of requests.
     pub requests: f64,
 }
 
@@ -136,7 +136,7 @@ impl Buckets {
 }
 
 impl Model {
-    /// That the model, which may come from anywhere, can be generated from.
+    /// Checks that a trace can be generated from the model, which may come from anywhere.
     ///
     /// # Errors
     /// It cannot; the text says what is wrong.

@@ -1,4 +1,4 @@
-//! Keys and clients without their names: hashed with a secret, so that nobody without it can try names.
+//! Anonymises keys and clients by hashing them with a secret, without which names cannot be guessed and checked.
 
 use std::hash::Hasher as _;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use crate::error::TraceError;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// A key of SipHash-2-4: the same names under the same secret become the same ids.
+/// A key of SipHash-2-4: the same names with the same secret have the same ids.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 16]);
 
 impl Secret {
-    /// These bytes, which are to be random.
+    /// A secret of these bytes, which should be random.
     pub fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -43,7 +43,7 @@ impl FromStr for Secret {
     }
 }
 
-/// A trace whose keys and clients are hashed. Places on devices stay, as they show seeks and sequences only.
+/// A trace with hashed keys and clients. Offsets on devices are kept, since they show only seeks and sequential runs.
 pub struct Anonymise {
     input: Input,
     secret: Secret,
@@ -51,12 +51,12 @@ pub struct Anonymise {
 }
 
 impl Anonymise {
-    /// Hashed with this secret.
+    /// Hashes `input` with `secret`.
     pub fn new(input: Input, secret: Secret) -> Self {
         Self { input, secret, places: 0 }
     }
 
-    /// How many requests to devices have kept their places.
+    /// The number of block requests whose offsets were kept.
     pub fn places(&self) -> u64 {
         self.places
     }

@@ -1,4 +1,4 @@
-//! The requests to devices as requests for each of the blocks that they touch.
+//! Splits block requests into a request for each block that they touch.
 
 use super::Input;
 use crate::error::TraceError;
@@ -6,26 +6,26 @@ use crate::key::KeyTable;
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::{Operation, Record};
 
-/// The most blocks that a single request is taken apart into: at 4 KiB a block, 64 GiB.
+/// The most blocks of a single request: 64 GiB with blocks of 4 KiB.
 pub const BLOCKS_MAX: u64 = 1 << 24;
 
-/// Reads and writes, taken apart; discards stay as they are.
+/// Reads and writes split into blocks; discards are unchanged.
 pub struct Blocks {
     input: Input,
     block_bytes: u64,
     given: Vec<Record>,
-    /// How many of those were taken apart.
+    /// How many of those were split.
     done: usize,
-    /// Of the request under way, which block comes next, and the last one.
+    /// The next and the last block of the current request.
     left: Option<(u64, u64)>,
     requests: u64,
     empty: u64,
-    /// What ended the reading, until it is returned.
+    /// The end or error of the input, until it is returned.
     stopped: Option<Result<(), TraceError>>,
 }
 
 impl Blocks {
-    /// Of the requests of a trace, in blocks of so many bytes.
+    /// Splits the requests of `input` into blocks of `block_bytes`.
     ///
     /// # Errors
     /// A block has no bytes.
@@ -36,7 +36,7 @@ impl Blocks {
         Ok(Self { input, block_bytes, given: Vec::new(), done: 0, left: None, requests: 0, empty: 0, stopped: None })
     }
 
-    /// The first and the last block that a request touches; none where it touches none.
+    /// The first and the last block that a request touches; `None` if it touches none.
     fn touched(&self, record: &Record) -> Result<Option<(u64, u64)>, TraceError> {
         let wrong = |what: String| Err(TraceError::Wrong(format!("request {}: {what}", self.requests)));
         let (Some(offset), Some(bytes)) = (record.offset, record.value_size) else {
@@ -65,7 +65,7 @@ impl Blocks {
         Ok(Some(self.given[self.done - 1]))
     }
 
-    /// Takes the request under way apart as far as the batch has room.
+    /// Splits the current request as far as the batch has room.
     fn fill(&mut self, batch: &mut Vec<Record>) {
         while let Some((block, last)) = self.left.filter(|_| batch.len() < BATCH_RECORDS) {
             let Record { operation, device, .. } = self.given[self.done - 1];

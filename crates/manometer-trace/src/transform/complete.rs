@@ -1,4 +1,4 @@
-//! The inserts that a recording lacks: of keys that are used before they are inserted.
+//! Adds the inserts that a trace lacks, for keys that it uses before it inserts them.
 
 use super::Input;
 use super::merge::Merge;
@@ -8,20 +8,19 @@ use crate::missing::MissingKeys;
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::Record;
 
-/// Finds the inserts that a trace lacks; takes memory by the number of keys, up to a bound.
+/// Finds the missing inserts of a trace. Memory grows with the number of keys, up to a limit.
 ///
-/// A key that is read, updated, scanned from or deleted before anything was stored under it must have been there. A
-/// request that failed proves nothing, and devices need no inserts. An insert has the size that the first request for
-/// its key has.
+/// A key that is read, updated, scanned from or deleted before the trace stores it must have existed. A failed request
+/// proves nothing, and devices need no inserts. An insert has the size of the first request for its key that has one.
 pub struct MissingInserts {
     missing: Vec<Record>,
-    /// The trace as it was read, for the texts of its keys.
+    /// The trace as it was read, for its key texts.
     read: Input,
     damage: Option<TraceError>,
 }
 
 impl MissingInserts {
-    /// Reads a trace to its end, or to where it is damaged.
+    /// Reads a trace to its end or to its damage.
     ///
     /// # Errors
     /// It cannot be read, or has too many keys.
@@ -40,7 +39,7 @@ impl MissingInserts {
         }
     }
 
-    /// How many are missing.
+    /// The number of missing inserts.
     pub fn len(&self) -> usize {
         self.missing.len()
     }
@@ -50,8 +49,8 @@ impl MissingInserts {
         self.missing.is_empty()
     }
 
-    /// What is to be loaded before the trace begins: an insert for each key, in the order of their first uses, without
-    /// times and clients.
+    /// The data to load before the trace starts: an insert for each key, in order of first use, without times and
+    /// clients.
     pub fn to_load(mut self) -> Input {
         for insert in &mut self.missing {
             (insert.time_ns, insert.client) = (None, None);
@@ -59,8 +58,8 @@ impl MissingInserts {
         Box::new(self.listed())
     }
 
-    /// The trace, read again, with the missing inserts, each so long before the first use of its key, at time 0 at the
-    /// earliest.
+    /// The trace, read again as `again`, with the missing inserts added, each `before_ns` before the first use of its
+    /// key, but not before time 0.
     ///
     /// # Errors
     /// A key's first use has no time.
@@ -82,7 +81,7 @@ impl MissingInserts {
     }
 }
 
-/// Records from memory, and the damage that ended them.
+/// Records in memory, and the damage after them.
 struct RecordList {
     records: Vec<Record>,
     next: usize,

@@ -1,4 +1,4 @@
-//! Clones: every request several times, each copy on keys of its own.
+//! Clones a trace: repeats every request, each copy with its own keys.
 
 use super::{Input, rename::rename};
 use crate::error::TraceError;
@@ -6,7 +6,7 @@ use crate::key::KeyTable;
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::Record;
 
-/// Copies of a trace on disjoint keys, side by side. The first copy keeps its keys.
+/// Copies of a trace with disjoint keys at the same times. The first copy keeps its keys.
 pub struct Copies {
     input: Input,
     copies: u32,
@@ -16,10 +16,10 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// So many copies.
+    /// `copies` copies of `input`.
     ///
     /// # Errors
-    /// It is no number of copies.
+    /// The number is 0 or too large.
     pub fn new(input: Input, copies: u32) -> Result<Self, TraceError> {
         if copies == 0 {
             return Err(TraceError::Wrong("0 copies: write a number from 1 on".to_owned()));

@@ -1,4 +1,4 @@
-//! Intensifying: the parts of a trace laid over one another, so that it is as many times heavier and shorter.
+//! Intensifies a trace: overlays its parts, so that it is as many times heavier and shorter.
 
 use super::Input;
 use super::merge::Merge;
@@ -8,11 +8,11 @@ use crate::error::TraceError;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// The most parts, each of which has the trace open.
+/// The most parts; each opens the trace.
 pub const PARTS_MAX: u32 = 128;
 
-/// The trace in so many parts of equal time, all from time zero on, each on keys of its own. `open` opens the trace
-/// again, as each part reads it for itself.
+/// The trace in parts of equal time, all starting at time zero, each with its own keys. `open` opens the trace again,
+/// since each part reads it separately.
 ///
 /// # Errors
 /// The trace cannot be opened or has no times, or there are too many parts.
@@ -30,7 +30,7 @@ pub fn intensify(
     Ok(Merge::new(inputs.collect::<Result<_, TraceError>>()?))
 }
 
-/// One part of a trace, from time zero on.
+/// One part of a trace, shifted to time zero.
 struct TracePart {
     input: Input,
     span: Span,
@@ -42,7 +42,7 @@ struct TracePart {
 impl TracePart {
     fn keeps(&mut self, record: &Record) -> bool {
         let part = self.span.part_of(record.time_ns.unwrap_or(self.span.first_ns), self.parts);
-        // Where times never go back, nothing of this part comes after the next one has begun.
+        // If times never go back, this part ends when the next one starts.
         self.ended |= part > self.part && self.span.times_backward == 0;
         part == self.part
     }
@@ -66,7 +66,7 @@ impl TraceReader for TracePart {
     }
 
     fn skipped(&self) -> u64 {
-        // What is no request counts once, not once for each part.
+        // Skipped entries count once, not once per part.
         if self.part == 0 { self.input.skipped() } else { 0 }
     }
 }

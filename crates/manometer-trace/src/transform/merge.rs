@@ -1,4 +1,4 @@
-//! Several traces as one, in the order of time.
+//! Merges several traces in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,10 +9,10 @@ use crate::key::KeyTable;
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::Record;
 
-/// Traces merged by time; of equal times that of the trace named first comes first.
+/// Traces merged by time; at equal times the trace named first comes first.
 ///
-/// Each trace keeps its own order: a request whose time goes back comes as soon as its trace gives it. A trace that is
-/// damaged ends there, and the error comes when all others have ended.
+/// Each trace keeps its own order: a request whose time goes back is emitted at once. A damaged trace ends there, and
+/// its error is returned when all others have ended.
 pub struct Merge {
     inputs: Vec<MergeInput>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
@@ -22,7 +22,7 @@ pub struct Merge {
     keys: Option<KeyTable>,
 }
 
-/// One trace, and what of it was read already.
+/// A trace and its buffered records.
 struct MergeInput {
     input: Input,
     batch: Vec<Record>,
@@ -30,19 +30,19 @@ struct MergeInput {
 }
 
 impl Merge {
-    /// All requests of these traces.
+    /// All requests of `inputs`.
     pub fn new(inputs: Vec<Input>) -> Self {
         let sides = inputs.into_iter().map(|input| MergeInput { input, batch: Vec::new(), at: 0 });
         let inputs = sides.collect();
         Self { inputs, next: BinaryHeap::new(), started: false, damaged: None, damage: None, keys: None }
     }
 
-    /// The number, counted from 0, of the trace whose damage was found first.
+    /// The index of the first trace that was found damaged.
     pub fn damaged(&self) -> Option<usize> {
         self.damaged
     }
 
-    /// Puts the time of a trace's next request among those of the others.
+    /// Inserts the time of a trace's next request among those of the others.
     fn advance(&mut self, number: usize) -> Result<(), TraceError> {
         let side = &mut self.inputs[number];
         if side.at == side.batch.len() {

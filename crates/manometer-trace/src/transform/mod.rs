@@ -1,4 +1,4 @@
-//! One transform of traces in each file: readers over readers, so that they stream and compose.
+//! Transforms of traces, one per file: readers over readers, so that they stream and compose.
 
 pub mod anonymise;
 pub mod blocks;
@@ -17,10 +17,10 @@ use crate::error::TraceError;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// What a transform reads.
+/// The input of a transform.
 pub type Input = Box<dyn TraceReader>;
 
-/// The next records of which some are kept, 0 at the end.
+/// Reads until at least one record is kept. Returns the number kept; 0 at the end.
 fn read_kept(
     input: &mut Input,
     batch: &mut Vec<Record>,

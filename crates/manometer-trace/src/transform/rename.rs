@@ -1,14 +1,14 @@
-//! Keys, clients and devices of one part of a trace, apart from those of every other part.
+//! Separates the keys, clients and devices of one part of a trace from those of the other parts.
 
 use rapidhash::v3::rapidhash_v3;
 
 use crate::error::TraceError;
 use crate::record::Record;
 
-/// The key of a request to a device is its sector.
+/// The key of a block request is its sector.
 const SECTOR_BYTES: u64 = 512;
 
-/// The record as one of part number `part` of `parts`. Part 0 keeps its names, but for devices where there are several.
+/// The record as one of part `part` of `parts`. Part 0 keeps its ids, except devices if there are several.
 pub(super) fn rename(record: &Record, part: u32, parts: u32) -> Result<Record, TraceError> {
     let mut renamed = Record { client: record.client.map(|client| number(client, part, parts)), ..*record };
     match record.offset.filter(|_| record.operation.is_block()) {
@@ -21,8 +21,8 @@ pub(super) fn rename(record: &Record, part: u32, parts: u32) -> Result<Record, T
     Ok(renamed)
 }
 
-/// A number of its own for each number and part. Small ones move to the part's share of all numbers, and cannot meet;
-/// large ones, which are hashes, are hashed with the part.
+/// A unique number for each number and part. Small numbers are shifted to the part's range and cannot collide; large
+/// ones, which are hashes, are hashed with the part.
 fn number(number: u64, part: u32, parts: u32) -> u64 {
     if part == 0 {
         return number;

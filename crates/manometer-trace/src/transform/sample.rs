@@ -1,4 +1,4 @@
-//! A sample of the keys with all their requests: the spatial hashing of SHARDS.
+//! Samples keys with all their requests: SHARDS's spatial sampling.
 
 use rapidhash::v3::rapidhash_v3;
 
@@ -8,10 +8,10 @@ use crate::key::KeyTable;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// Into how many equal shares the keys are hashed.
+/// The number of hash values of keys.
 pub const SHARES: u64 = 1 << 24;
 
-/// Which of all keys are in the sample. A smaller sample lies wholly in a larger one.
+/// Decides which keys are in the sample. A smaller sample is a subset of a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpatialFilter {
     threshold: u64,
@@ -21,10 +21,10 @@ impl SpatialFilter {
     /// Every key.
     pub const ALL: Self = Self { threshold: SHARES };
 
-    /// About this share of the keys.
+    /// A sample of about `rate` of the keys.
     ///
     /// # Errors
-    /// It is no share.
+    /// `rate` is not above 0 and at most 1.
     pub fn of_rate(rate: f64) -> Result<Self, TraceError> {
         let threshold = (rate * SHARES as f64).round();
         if !(1.0..=SHARES as f64).contains(&threshold) {
@@ -41,25 +41,25 @@ impl SpatialFilter {
         self.threshold == SHARES || rapidhash_v3(&key.to_le_bytes()) % SHARES < self.threshold
     }
 
-    /// The share of the keys.
+    /// The sampled share of the keys.
     pub fn rate(self) -> f64 {
         self.threshold as f64 / SHARES as f64
     }
 
-    /// The same with half as many keys.
+    /// A filter that keeps half as many keys.
     pub fn halved(self) -> Self {
         Self { threshold: (self.threshold / 2).max(1) }
     }
 }
 
-/// The requests for the keys of a sample.
+/// The requests for the sampled keys.
 pub struct Sample {
     input: Input,
     filter: SpatialFilter,
 }
 
 impl Sample {
-    /// Those that the filter keeps.
+    /// The requests of `input` that `filter` keeps.
     pub fn new(input: Input, filter: SpatialFilter) -> Self {
         Self { input, filter }
     }

@@ -1,4 +1,4 @@
-//! Time that runs faster or slower: the temporal scaling of replay.
+//! Scales the times of a trace: temporal scaling of a replay.
 
 use super::Input;
 use super::span::Span;
@@ -7,7 +7,7 @@ use crate::key::KeyTable;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// Times as if the trace had been recorded faster; the first request stays where it is.
+/// Times as if the trace had been recorded faster by a factor; the first request keeps its time.
 pub struct Scale {
     input: Input,
     factor: f64,
@@ -19,7 +19,7 @@ impl Scale {
     /// A factor of 2 halves the span.
     ///
     /// # Errors
-    /// The factor is none.
+    /// The factor is invalid.
     pub fn new(input: Input, factor: f64) -> Result<Self, TraceError> {
         if !(factor.is_finite() && factor > 0.0) {
             return Err(TraceError::Wrong(format!(
@@ -74,10 +74,10 @@ fn scaled(time_ns: u64, zero_ns: u64, factor: f64) -> Option<u64> {
     }
 }
 
-/// The factor that makes the mean rate of a trace this many requests per second.
+/// The factor that gives a trace the mean rate `rate` in requests per second.
 ///
 /// # Errors
-/// The trace has no rate, or the wanted one is none.
+/// The trace has no rate, or `rate` is invalid.
 pub fn factor_for_rate(span: &Span, rate: f64) -> Result<f64, TraceError> {
     span.need_times("a rate")?;
     if !(rate.is_finite() && rate > 0.0) {

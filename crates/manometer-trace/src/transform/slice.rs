@@ -1,4 +1,4 @@
-//! A stretch of a trace.
+//! Slices a trace.
 
 use super::Input;
 use crate::error::TraceError;
@@ -6,22 +6,22 @@ use crate::key::KeyTable;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// Which stretch.
+/// The bounds of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stretch {
-    /// It begins with the first request that comes so long after the trace's first.
+    /// The slice starts with the first request this long after the trace's first one.
     pub from_ns: u64,
-    /// It ends before the first request that comes so long after that.
+    /// The slice ends before the first request this long after its start.
     pub length_ns: Option<u64>,
-    /// It has at most so many requests.
+    /// The most requests.
     pub requests: Option<u64>,
 }
 
-/// A stretch without gaps, at its own times.
+/// A contiguous slice of a trace, with unchanged times.
 pub struct Slice {
     input: Input,
     stretch: Stretch,
-    /// The first time, and with it from when to when the stretch goes.
+    /// The first time, and the start and end of the slice.
     bounds: Option<(u64, u64)>,
     begun: bool,
     ended: bool,
@@ -29,13 +29,13 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// This stretch of a trace.
+    /// The slice of `input` within `stretch`.
     pub fn new(input: Input, stretch: Stretch) -> Self {
         let ended = stretch.requests == Some(0);
         Self { input, stretch, bounds: None, begun: false, ended, given: 0 }
     }
 
-    /// Whether a record belongs to the stretch; ends it behind the last one that does.
+    /// Whether a record belongs to the slice. Ends the slice after the last one that does.
     fn keeps(&mut self, record: &Record) -> Result<bool, TraceError> {
         if self.ended {
             return Ok(false);

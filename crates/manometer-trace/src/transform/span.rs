@@ -1,4 +1,4 @@
-//! From when to when a trace goes, which some transforms need to know before they begin.
+//! The span of a trace, which some transforms need in advance.
 
 use crate::error::TraceError;
 use crate::reader::TraceReader;
@@ -6,7 +6,7 @@ use crate::reader::TraceReader;
 /// The span of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
     /// Requests without a time.
     pub times_absent: u64,
@@ -19,7 +19,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Reads a trace to its end, or to where it is damaged: who reads it again finds the damage there.
+    /// Reads a trace to its end or to its damage, which a second reading finds again.
     ///
     /// # Errors
     /// It cannot be read.
@@ -49,7 +49,7 @@ impl Span {
         time
     }
 
-    /// That every request has a time.
+    /// Checks that every request has a time.
     ///
     /// # Errors
     /// One has none, or there is no request.
@@ -63,12 +63,12 @@ impl Span {
         }
     }
 
-    /// Nanoseconds from the first time to the last, both included.
+    /// Nanoseconds from the first time to the last, both inclusive.
     fn length_ns(&self) -> u128 {
         u128::from(self.last_ns - self.first_ns) + 1
     }
 
-    /// In which of so many equal parts of the span a time lies, counted from 0.
+    /// The index, from 0, of the equal part of the span that contains `time_ns`.
     pub(super) fn part_of(&self, time_ns: u64, parts: u32) -> u32 {
         let since = u128::from(time_ns.clamp(self.first_ns, self.last_ns) - self.first_ns);
         (since * u128::from(parts) / self.length_ns()) as u32

@@ -1,4 +1,4 @@
-//! Sub-traces: some of the parts that a trace falls into by its clients or by time.
+//! Extracts sub-traces: some of the parts of a trace, divided by clients or by time.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -12,10 +12,10 @@ use crate::key::KeyTable;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// The most parts that a trace is split into.
+/// The largest number of parts.
 const PARTS_MAX: u32 = 1 << 20;
 
-/// Some of several parts: `2/4` is the second of four, `1,3-4/4` all but that.
+/// A selection of parts: `2/4` is the second of four, `1,3-4/4` all but that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     chosen: BTreeSet<u32>,
@@ -51,12 +51,12 @@ fn parse(text: &str) -> Option<Parts> {
     Some(Parts { chosen: parts, of })
 }
 
-/// How a trace falls into parts.
+/// How a trace is divided into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
-    /// All requests of a client are in one part.
+    /// By client: all requests of a client are in one part.
     Clients,
-    /// Each part is as long as every other.
+    /// By time, into parts of equal length.
     Time(Span),
 }
 
@@ -74,7 +74,7 @@ impl Division {
     }
 }
 
-/// The requests of some parts, at their own times and on their own keys.
+/// The requests of some parts, with unchanged times and keys.
 pub struct Subtrace {
     input: Input,
     parts: Parts,
@@ -82,10 +82,10 @@ pub struct Subtrace {
 }
 
 impl Subtrace {
-    /// These parts of a trace.
+    /// The selected parts of a trace.
     ///
     /// # Errors
-    /// The trace is to be divided by times that it does not have.
+    /// The trace is to be divided by time but lacks times.
     pub fn new(input: Input, parts: Parts, division: Division) -> Result<Self, TraceError> {
         if let Division::Time(span) = division {
             span.need_times("dividing a trace by time")?;

@@ -1,4 +1,4 @@
-//! CSV with a header that the reader maps by name: everything that a record holds.
+//! CSV with a header that the reader maps by name; holds every field of a record.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -10,10 +10,10 @@ use crate::record::Record;
 
 const HEADER: &str = "time_ns,op,key,key_text,key_size,value_size,client,ttl_s,offset,device,succeeded";
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
     name: "csv",
-    about: "CSV with all that a record holds",
+    about: "CSV with all fields",
     extensions: &[".csv"],
     create: |file| {
         let mut file = BufWriter::new(file);
@@ -65,7 +65,7 @@ impl Csv {
     }
 }
 
-/// A number and the comma after it; of nothing the comma alone.
+/// Writes a number and a comma; only the comma for `None`.
 fn number(file: &mut BufWriter<File>, number: Option<u64>) -> std::io::Result<()> {
     match number {
         Some(number) => write!(file, "{number},"),
@@ -73,7 +73,7 @@ fn number(file: &mut BufWriter<File>, number: Option<u64>) -> std::io::Result<()
     }
 }
 
-/// Whether a key's text fits in one line.
+/// Whether a key's text fits into one line.
 fn is_writable(text: &[u8]) -> bool {
     text.iter().all(|byte| *byte >= b' ')
 }

@@ -1,4 +1,4 @@
-//! fio's iolog: version 3 where the trace has times, else version 2. Devices are files `device0`, `device1` …
+//! fio's iolog: version 3 if the trace has times, else version 2. Devices are files `device0`, `device1` …
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,7 +9,7 @@ use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::record::{Operation, Record};
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
     name: "fio-iolog",
     about: "fio's iolog, for requests to devices",

@@ -8,7 +8,7 @@ use crate::error::TraceError;
 use crate::key::{KeyTable, key_id};
 use crate::record::{Operation, Record};
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
     name: "kv-replay",
     about: "KV-replay: command,key,time in ms,size",
@@ -38,7 +38,7 @@ impl TraceWriter for KvReplay {
 impl KvReplay {
     fn one(&mut self, record: &Record, keys: Option<&KeyTable>) -> std::io::Result<()> {
         let command = command(record.operation);
-        // A text that another id is read from belongs to one of several devices: only the id distinguishes the keys.
+        // A text that has another id belongs to one of several devices: only the id identifies the key.
         let known = keys.and_then(|keys| keys.text(record.key));
         let text = known.filter(|text| is_plain(text) && key_id(text) == record.key);
         let key_bytes = text.map_or_else(|| record.key.checked_ilog10().unwrap_or(0) as usize + 1, <[u8]>::len);
@@ -75,7 +75,7 @@ impl KvReplay {
     }
 }
 
-/// Whether a key fits in a line as it is.
+/// Whether a key's text fits into a line unchanged.
 fn is_plain(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|byte| byte.is_ascii_graphic() && !b",\"".contains(byte))
 }

@@ -1,4 +1,4 @@
-//! One writer in each file, all of one shape.
+//! Trace writers, one per file.
 
 pub(crate) mod csv;
 pub(crate) mod fio_iolog;
@@ -15,27 +15,27 @@ use crate::key::KeyTable;
 use crate::reader::TraceReader;
 use crate::record::Record;
 
-/// Takes records, and makes a file of them.
+/// Writes records to a file.
 pub trait TraceWriter {
-    /// Writes records. `keys` has the texts of their keys, where they are to be written.
+    /// Writes records. `keys` holds their key texts, if they are to be written.
     ///
     /// # Errors
     /// The file cannot be written, or a record does not fit the format.
     fn write(&mut self, records: &[Record], keys: Option<&KeyTable>) -> Result<(), TraceError>;
 
-    /// Ends the file, and returns what the format could not hold.
+    /// Completes the file. Returns what the format could not hold.
     ///
     /// # Errors
     /// The file cannot be written.
     fn finish(self: Box<Self>) -> Result<Losses, TraceError>;
 }
 
-/// What a format could not hold: what, and of how many records.
+/// What a format could not hold: the kind of loss, and the number of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses(pub BTreeMap<&'static str, u64>);
 
 impl Losses {
-    /// Counts a loss where there is one.
+    /// Counts a loss if `lost`.
     pub(crate) fn count(&mut self, lost: bool, what: &'static str) {
         if lost {
             *self.0.entry(what).or_default() += 1;
@@ -43,19 +43,19 @@ impl Losses {
     }
 }
 
-/// One format that is written.
+/// An output format.
 #[derive(Debug)]
 pub struct OutputFormat {
-    /// Its name, as `--output-format` takes it.
+    /// Its name for `--output-format`.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
-    /// What its files are usually called at the end.
+    /// Usual extensions of its files.
     pub extensions: &'static [&'static str],
     pub(crate) create: fn(File) -> Result<Box<dyn TraceWriter>, TraceError>,
 }
 
-/// Every format that is written.
+/// Every output format.
 pub static OUTPUT_FORMATS: &[&OutputFormat] =
     &[&parquet::FORMAT, &oracle_general::FORMAT, &kv_replay::FORMAT, &csv::FORMAT, &fio_iolog::FORMAT];
 
@@ -63,7 +63,7 @@ impl OutputFormat {
     /// The format of this name.
     ///
     /// # Errors
-    /// There is none; the text names those that there are.
+    /// There is none; the text names those that exist.
     pub fn find(name: &str) -> Result<&'static Self, TraceError> {
         OUTPUT_FORMATS
             .iter()
@@ -72,10 +72,10 @@ impl OutputFormat {
             .ok_or_else(|| TraceError::Wrong(format!("there is no output format `{name}`: write one of {}", names())))
     }
 
-    /// The format that a file of this name usually has.
+    /// The format by the extension of `path`.
     ///
     /// # Errors
-    /// There is none.
+    /// No format has this extension.
     pub fn of_path(path: &Path) -> Result<&'static Self, TraceError> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let fits = |format: &&&Self| format.extensions.iter().any(|extension| name.ends_with(extension));
@@ -91,17 +91,17 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// Makes a trace's file, which must not be there yet.
+/// Creates a trace file, which must not exist.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn create(path: &Path, format: &OutputFormat) -> Result<Box<dyn TraceWriter>, TraceError> {
     let options = File::options().read(true).write(true).create_new(true).open(path);
     let file = options.map_err(|error| TraceError::io(path.display().to_string(), error))?;
     (format.create)(file)
 }
 
-/// Copies all requests, up to where the trace is damaged: how many there were, and the damage.
+/// Copies all requests up to the damage of the trace, if any. Returns their number and the damage.
 ///
 /// # Errors
 /// The trace cannot be read, or a request cannot be written.
@@ -123,7 +123,7 @@ pub fn copy(
     }
 }
 
-/// Cannot write: the caller names the file.
+/// A write error; the caller adds the file's name.
 pub(crate) fn failed(error: std::io::Error) -> TraceError {
     TraceError::io("the new trace cannot be written", error)
 }

@@ -1,7 +1,7 @@
-//! oracleGeneral: 24 bytes a record, little-endian (see the reader).
+//! oracleGeneral: 24 bytes per record, little-endian (see the reader).
 //!
-//! The number of the next request for the same key is filled in at the end, from the last record to the first; that
-//! takes memory by the number of keys, of which only some are taken at a time where there are very many.
+//! The number of the next request for the same key is filled in at the end, from the last record to the first. Memory
+//! grows with the number of keys; very many keys are processed in several passes.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,12 +16,12 @@ use crate::key::{IdHasher, KeyTable};
 use crate::read::oracle_general::SIZE;
 use crate::record::{Operation, Record};
 
-/// How many records are gone back over at a time.
+/// Records per backward read.
 const BACKWARD_RECORDS: u64 = 64 << 10;
-/// The most keys that are taken at a time; they take some 1.5 GB.
+/// The most keys per pass; they take about 1.5 GB.
 const KEYS_MAX: usize = 1 << 25;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
     name: "oracle-general",
     about: "libCacheSim's oracleGeneral: time in s, key, size, next access",
@@ -86,22 +86,22 @@ impl OracleGeneral {
     }
 }
 
-/// Gives each record the number of the next request for its key: for some of the keys after the others, by their
-/// hashes, where there are too many to know at a time.
+/// Sets the number of the next request for its key in each record. If there are too many keys for one pass, they are
+/// divided by their hashes.
 fn fill_in(file: &File, records: u64, keys_max: usize) -> std::io::Result<()> {
     let (mut part, mut parts) = (0, 1);
     while part < parts {
         let is_in = |key: u64| parts == 1 || rapidhash_v3(&key.to_le_bytes()) % parts == part;
         match fill_in_keys(file, records, keys_max, is_in)? {
             true => part += 1,
-            // What was written is right already, and is written again.
+            // Fields already written are right, and are written again.
             false => (part, parts) = (0, 2 * parts),
         }
     }
     Ok(())
 }
 
-/// Goes back over the file for some of the keys; false as soon as they are too many.
+/// Makes a backward pass over the file for some of the keys. Returns false once there are too many.
 fn fill_in_keys(file: &File, records: u64, keys_max: usize, is_in: impl Fn(u64) -> bool) -> std::io::Result<bool> {
     let mut next: HashMap<u64, i64, IdHasher> = HashMap::default();
     let mut end = records;

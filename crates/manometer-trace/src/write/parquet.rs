@@ -1,4 +1,4 @@
-//! Parquet, the interchange form: everything that a record holds, a column each (the table is in `docs/traces.md`).
+//! Parquet, the interchange format: every field of a record is a column (the table is in `docs/traces.md`).
 
 use std::fs::File;
 
@@ -12,13 +12,13 @@ use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::record::Record;
 
-/// The rows that are held in memory before they are written.
+/// Rows that are buffered before they are written.
 const ROW_GROUP_ROWS: usize = 128 << 10;
 
-/// The format's entry in the list.
+/// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
     name: "parquet",
-    about: "Parquet with all that a record holds, zstd",
+    about: "Parquet with all fields, compressed with zstd",
     extensions: &[".parquet"],
     create: |file| {
         let compression = Compression::ZSTD(Default::default());

@@ -1,5 +1,5 @@
-//! No bytes make a reader panic, hang or allocate endless memory; a cut trace gives its good records and says where it
-//! ends.
+//! No input makes a reader panic, hang or allocate endless memory. A truncated trace yields its good records and the
+//! offset of its damage.
 
 use std::io::{Cursor, Read as _, Write as _};
 
@@ -8,9 +8,9 @@ use proptest::prelude::*;
 
 use crate::samples::{Sample, samples};
 
-/// The most batches that are read: a line may count for more requests than anybody can wait for.
+/// The most batches that are read: a line may stand for very many requests.
 const BATCHES_MAX: usize = 256;
-/// A batch may be overshot by what one command names.
+/// The most records of a batch: one command may exceed it by the keys it names.
 const BATCH_RECORDS_MAX: usize = BATCH_RECORDS + 131_072;
 
 fn read(format: Option<&'static Format>, bytes: &[u8]) -> (Vec<Record>, Option<TraceError>) {
@@ -68,7 +68,7 @@ fn a_trace_that_is_cut_anywhere_gives_its_good_records() {
         let step = 1.max(bytes.len() / 4000);
         for cut in (0..bytes.len()).step_by(step) {
             let (records, error) = read(Some(format), &bytes[..cut]);
-            // The last line of a text that is cut may still make sense, and mean something else.
+            // The last line of a truncated text may still be valid, with another meaning.
             let lines = bytes[..cut].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let sure = if bytes.contains(&0) { records.len() } else { read(Some(format), &bytes[..lines]).0.len() };
             assert!(records.len() <= whole.len() && records[..sure] == whole[..sure], "{name} cut at {cut}");
@@ -104,7 +104,7 @@ fn compressed_traces_are_read_without_asking() {
         let (records, error) = read(None, &packed);
         assert!(error.is_none(), "{name}: {error:?}");
         assert_eq!(records, expected, "{name}");
-        // Two pieces one after the other are one trace.
+        // Two concatenated compressed streams are one trace.
         let (twice, error) = read(None, &[packed.clone(), packed].concat());
         assert!(error.is_none(), "{name}: {error:?}");
         assert_eq!(twice.len(), 2 * expected.len(), "{name}");

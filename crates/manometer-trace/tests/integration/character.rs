@@ -1,4 +1,4 @@
-//! The statistics against data whose truth is known.
+//! Statistics of data with known properties.
 
 use manometer_trace::character::hurst::{Hurst, detrended_fluctuation, rescaled_range};
 use manometer_trace::character::zipf::{Verdict, fit};
@@ -76,12 +76,12 @@ fn arrivals_that_remember_have_their_hurst_exponent_and_dispersion() {
     for hurst in [bursts.hurst_rs.unwrap(), bursts.hurst_dfa.unwrap()] {
         assert!((hurst.value - 0.8).abs() < 3.0 * hurst.standard_error.unwrap(), "{hurst:?}");
     }
-    // A variance of 400 around a mean of 100, and what it grows to in longer windows: by 10^0.6.
+    // A variance of 400 around a mean of 100, and its growth in longer windows by 10^0.6.
     let [one, ten] = [bursts.dispersion[0].index, bursts.dispersion[1].index];
     assert!((one / 4.0 - 1.0).abs() < 0.15 && (ten / one / 10_f64.powf(0.6) - 1.0).abs() < 0.2, "{one} {ten}");
 }
 
-/// How often each key is requested, most first.
+/// Request counts of keys, descending.
 fn zipf_requests(exponent: f64, keys: u64, requests: usize, random: &mut Xoshiro256PlusPlus) -> Vec<u64> {
     let zipf = Zipf::new(keys as f64, exponent).unwrap();
     let mut counts = vec![0; keys as usize];
@@ -120,7 +120,7 @@ fn the_exponent_of_zipf_is_found_with_its_error() {
 }
 
 #[test]
-fn what_is_no_zipf_is_said_to_be_none() {
+fn a_popularity_that_is_no_zipf_is_not_fitted() {
     let mut random = random(7);
     // Two levels: a tenth of the keys are nine times as popular as the others.
     let levels: Vec<u64> = (0..2000)
@@ -130,7 +130,7 @@ fn what_is_no_zipf_is_said_to_be_none() {
     // Exponential popularity.
     let falling: Vec<u64> = (0..1000).map(|key| (10_000.0 * (-f64::from(key) / 150.0).exp()) as u64).collect();
     assert_eq!(fit(&sorted(falling)).unwrap().verdict, Verdict::NotZipf);
-    // Even popularity is a Zipf of exponent 0.
+    // Uniform popularity is a Zipf distribution of exponent 0.
     let even: Vec<u64> = (0..500).map(|_| Poisson::new(200.0).unwrap().sample(&mut random) as u64).collect();
     let fitted = fit(&sorted(even)).unwrap();
     assert!(fitted.exponent < 0.03, "{fitted:?}");

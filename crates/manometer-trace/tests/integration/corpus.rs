@@ -1,11 +1,11 @@
-//! What the fuzzers have found interesting is read again, each file by its own reader and by content.
+//! Reads the fuzzers' corpora, each file by its own reader and by content.
 
 use std::fs;
 
 use manometer_testing::repository_file;
 use manometer_trace::{FORMATS, Format, ReadOptions, Trace, open};
 
-/// A line may count for more requests than anybody can wait for.
+/// The most batches that are read: a line may stand for very many requests.
 const BATCHES_MAX: usize = 64;
 
 fn read(mut trace: Trace) {
@@ -36,7 +36,7 @@ fn every_corpus_is_read_without_panic() {
     }
 }
 
-/// A fuzz target is named after its format (`fuzz/src/lib.rs`), and so is its corpus.
+/// A fuzz target and its corpus are named after their format (`fuzz/src/lib.rs`).
 #[test]
 fn every_corpus_of_a_trace_belongs_to_a_format() {
     for entry in fs::read_dir(repository_file("fuzz/corpus")).unwrap() {

@@ -1,4 +1,4 @@
-//! The real traces, read in place where they are.
+//! Tests on real traces, where they are available.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ fn file(name: &str) -> Option<PathBuf> {
     real_data(&format!("traces/{name}"))
 }
 
-/// The format that was found, what the trace amounts to, and its first record.
+/// The recognised format, the totals and the first record of a trace.
 fn read(file: &Path) -> (&'static str, Totals, Record) {
     let mut trace = open(file, &ReadOptions::default()).unwrap();
     let (mut summary, mut batch, mut first) = (Summary::default(), Vec::new(), None);

@@ -1,4 +1,4 @@
-//! `docs/traces.md` lists the formats of the registries, and no others.
+//! Tests that `docs/traces.md` lists exactly the formats of the registries.
 
 use manometer_testing::repository_file;
 use manometer_trace::FORMATS;
@@ -12,7 +12,7 @@ fn rows(section: &str) -> Vec<String> {
     table.map(str::to_owned).collect()
 }
 
-/// That each format has a row, which begins with the words of the registry, and no row is left.
+/// Checks that each format has a row that begins as in the registry, and that there are no others.
 fn check(section: &str, begins: &[String]) {
     let rows = rows(section);
     for begin in begins {
@@ -23,14 +23,14 @@ fn check(section: &str, begins: &[String]) {
 }
 
 #[test]
-fn the_manual_lists_every_format_that_is_read() {
+fn the_manual_lists_every_input_format() {
     let begin = |name, about: &str| format!("| `{name}` | {} |", about.replace('|', "\\|"));
     let begins: Vec<String> = FORMATS.iter().map(|format| begin(format.name, format.about)).collect();
-    check("Formats that are read", &begins);
+    check("Input formats", &begins);
 }
 
 #[test]
-fn the_manual_lists_every_format_that_is_written() {
+fn the_manual_lists_every_output_format() {
     let begins: Vec<String> = OUTPUT_FORMATS.iter().map(|format| format!("| `{}` | ", format.name)).collect();
-    check("Formats that are written", &begins);
+    check("Output formats", &begins);
 }

@@ -1,4 +1,4 @@
-//! What a writer wrote, its reader reads.
+//! Tests that readers read what writers wrote.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn all(reader: &mut dyn TraceReader) -> Vec<Record> {
     records
 }
 
-/// Writes the records in two pieces, and reads them; the format is named, as too few records show none.
+/// Writes the records in two parts and reads them back. The format is given, since few records do not identify it.
 fn there_and_back(format: &str, records: &[Record]) -> (Losses, Vec<Record>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
@@ -113,7 +113,7 @@ proptest! {
 fn next_accesses_are_filled_in() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
-    // More records than are gone back over at a time.
+    // More records than one backward read.
     let records: Vec<Record> = (0..150_000).map(|number| Record::new(Operation::Get, number % 70_000)).collect();
     let losses = write(&path, "oracle-general", &records);
     assert_eq!(losses.0["no time, written as 0"], 150_000);
@@ -146,7 +146,7 @@ fn the_texts_of_keys_are_written_where_they_are_kept() {
     }
 }
 
-/// What `redis-cli monitor` prints of one key in two databases.
+/// The output of `redis-cli monitor` for one key in two databases.
 const TWO_DATABASES: &str = "1.000000 [0 127.0.0.1:5] \"get\" \"a\"\n1.000001 [1 127.0.0.1:5] \"get\" \"a\"\n\
     1.000002 [1 127.0.0.1:5] \"get\" \"7\"\n1.000003 [0 127.0.0.1:5] \"get\" \"7\"\n";
 
@@ -188,7 +188,7 @@ fn what_does_not_fit_is_refused_or_reported() {
     assert!(refused("oracle-general", Record { time_ns: Some(u64::MAX), ..get }).contains("32 bits"));
     let losses = write(&folder.path().join("kv"), "kv-replay", &[get]);
     assert_eq!(losses.0.keys().copied().collect::<Vec<_>>(), ["client", "put, written as update"]);
-    // A trace is never replaced.
+    // An existing file is never replaced.
     assert!(create(&folder.path().join("kv"), OutputFormat::find("kv-replay").unwrap()).is_err());
 }
 

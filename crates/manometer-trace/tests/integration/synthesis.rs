@@ -1,4 +1,4 @@
-//! A trace made from a model is like the trace that it was fitted to.
+//! Tests that a generated trace is like the trace its model was fitted to.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Every transform against a small computation that sees the whole trace at once.
+//! Tests every transform against a simple computation on the whole trace.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 const OPERATIONS: [Operation; 4] = [Operation::Get, Operation::Insert, Operation::Update, Operation::Delete];
 
-/// A trace in memory, given in pieces of this many records, and damaged at its end where wanted.
+/// A trace in memory, read in batches of this many records, with optional damage at its end.
 struct Listed {
     records: Vec<Record>,
     piece: usize,
@@ -94,7 +94,7 @@ proptest! {
             let expected: Vec<Record> =
                 records.iter().map(|record| Record { time_ns: Some(far(record) as u64), ..*record }).collect();
             prop_assert_eq!(&scaled, &expected);
-            // And back again.
+            // And the inverse.
             prop_assert_eq!(all(&mut Scale::new(input(&scaled), 2.0).unwrap()).unwrap(), records);
         }
     }
@@ -158,7 +158,7 @@ proptest! {
         expected.sort();
         found.sort();
         prop_assert_eq!(found, expected);
-        // Keys are the same only within a part.
+        // Keys are equal only within a part.
         let keys = |part: u64| {
             let within = records.iter().filter(move |record| part_of(record.time_ns.unwrap()) == part);
             within.map(|record| record.key).collect::<BTreeSet<_>>()
@@ -268,7 +268,7 @@ fn times_that_are_needed_are_required() {
     let inserts = || MissingInserts::read(input(&none)).unwrap();
     assert!(inserts().into_trace(input(&none), 1).is_err());
     assert_eq!(all(inserts().to_load().as_mut()).unwrap().len(), 2);
-    // What needs no times does without.
+    // Transforms that need no times accept a trace without them.
     assert_eq!(all(&mut Copies::new(input(&none), 2).unwrap()).unwrap().len(), 4);
     let stretch = Stretch { requests: Some(1), ..Stretch::default() };
     assert_eq!(all(&mut Slice::new(input(&none), stretch)).unwrap(), none[..1]);
@@ -327,6 +327,6 @@ fn a_request_that_failed_proves_no_key() {
     let block = Record::block(Operation::Read, 0, 4096, 512, 512);
     let records = [miss, Record::new(Operation::Put, 1), get(3, 1), block];
     assert!(MissingInserts::read(input(&records)).unwrap().is_empty());
-    // What is there after a miss without an insert in between was inserted in between.
+    // A key that exists after a miss without an insert in between was inserted in between.
     assert_eq!(MissingInserts::read(input(&[miss, get(2, 1)])).unwrap().len(), 1);
 }

@@ -1,5 +1,5 @@
-//! A small trace of every format. Those with a version in their names were recorded from that program; the others
-//! were written after the descriptions of their formats.
+//! A small trace of every format. Samples with a version in their names were recorded from that program; the others
+//! follow the documentation of their formats.
 
 use manometer_trace::write::{OutputFormat, create};
 use manometer_trace::{Operation, Record};
