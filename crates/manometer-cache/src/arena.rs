@@ -1,9 +1,9 @@
-//! Objects that a cache knows, by their numbers, in lists.
+//! An arena of cached objects, by key ID, linked in lists.
 
 use crate::huge_pages::filled_table;
 use crate::key_id::KeyId;
 
-/// Where an object lies in its arena.
+/// The index of an object in its arena.
 pub type Slot = u32;
 
 /// No slot.
@@ -17,7 +17,7 @@ struct Node<T> {
     value: T,
 }
 
-/// Objects with a value each: found by their numbers, each in at most one [`List`].
+/// Objects with a value each: found by key ID, each in at most one [`List`].
 #[derive(Debug)]
 pub struct Arena<T> {
     nodes: Vec<Node<T>>,
@@ -25,7 +25,7 @@ pub struct Arena<T> {
     slots: Vec<Slot>,
 }
 
-/// A list of an arena's objects from the newest to the oldest.
+/// A linked list of an arena's objects, newest to oldest.
 #[derive(Debug, Clone, Copy)]
 pub struct List {
     newest: Slot,
@@ -34,19 +34,19 @@ pub struct List {
 }
 
 impl<T: Copy> Arena<T> {
-    /// For objects with numbers below `keys`; others are held too, but cannot be found by their numbers.
+    /// For key IDs below `keys`; others are stored too, but cannot be found by ID.
     pub fn new(keys: usize) -> Self {
         Self { nodes: Vec::new(), free: NONE, slots: filled_table(NONE, keys) }
     }
 
-    /// Where an object lies.
+    /// The slot of an object.
     #[inline]
     pub fn find(&self, id: KeyId) -> Option<Slot> {
         let slot = self.slots[id as usize];
         (slot != NONE).then_some(slot)
     }
 
-    /// Takes in an object that is not there; it is in no list.
+    /// Adds an object that does not exist; it is in no list.
     #[inline]
     pub fn insert(&mut self, id: KeyId, value: T) -> Slot {
         let node = Node { newer: NONE, older: NONE, id, value };
@@ -70,7 +70,7 @@ impl<T: Copy> Arena<T> {
         }
     }
 
-    /// Forgets an object, which is in no list.
+    /// Removes an object that is in no list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let node = &mut self.nodes[slot as usize];
@@ -79,7 +79,7 @@ impl<T: Copy> Arena<T> {
         self.index(id, NONE);
     }
 
-    /// The number of an object.
+    /// The key ID of an object.
     #[inline]
     pub fn id(&self, slot: Slot) -> KeyId {
         self.nodes[slot as usize].id
@@ -91,20 +91,20 @@ impl<T: Copy> Arena<T> {
         self.nodes[slot as usize].value
     }
 
-    /// The value of an object, to change it.
+    /// The value of an object, mutable.
     #[inline]
     pub fn value_mut(&mut self, slot: Slot) -> &mut T {
         &mut self.nodes[slot as usize].value
     }
 
-    /// The object behind this one, the next older one of its list.
+    /// The next older object of the list.
     #[inline]
     pub fn older(&self, slot: Slot) -> Option<Slot> {
         let slot = self.nodes[slot as usize].older;
         (slot != NONE).then_some(slot)
     }
 
-    /// The object before this one, the next newer one of its list.
+    /// The next newer object of the list.
     #[inline]
     pub fn newer(&self, slot: Slot) -> Option<Slot> {
         let slot = self.nodes[slot as usize].newer;
@@ -119,31 +119,31 @@ impl Default for List {
 }
 
 impl List {
-    /// How many objects it has.
+    /// The number of objects.
     #[inline]
     pub fn len(&self) -> u64 {
         u64::from(self.len)
     }
 
-    /// Whether it has none.
+    /// Whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Its newest object.
+    /// The newest object.
     #[inline]
     pub fn newest(&self) -> Option<Slot> {
         (self.newest != NONE).then_some(self.newest)
     }
 
-    /// Its oldest object.
+    /// The oldest object.
     #[inline]
     pub fn oldest(&self) -> Option<Slot> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// Puts an object that is in no list at the new end.
+    /// Adds an object that is in no list as the newest.
     #[inline]
     pub fn push<T: Copy>(&mut self, arena: &mut Arena<T>, slot: Slot) {
         let node = &mut arena.nodes[slot as usize];
@@ -158,7 +158,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes one of its objects out.
+    /// Removes an object from the list.
     #[inline]
     pub fn unlink<T: Copy>(&mut self, arena: &mut Arena<T>, slot: Slot) {
         let Node { newer, older, .. } = arena.nodes[slot as usize];
@@ -173,7 +173,7 @@ impl List {
         self.len -= 1;
     }
 
-    /// Moves one of its objects to the new end.
+    /// Makes an object the newest.
     #[inline]
     pub fn move_to_newest<T: Copy>(&mut self, arena: &mut Arena<T>, slot: Slot) {
         if self.newest != slot {

@@ -1,16 +1,16 @@
-//! A set of moments whose latest is found at once: bits, and above them bits for the words that are not empty.
+//! A hierarchical bit set that finds its largest element at once: upper levels mark the non-empty words below.
 
 const BITS: usize = 64;
 
-/// Moments below a bound.
+/// A set of numbers below a bound.
 #[derive(Debug)]
 pub(crate) struct HierarchicalBitSet {
-    /// From the moments themselves up to a single word.
+    /// The levels, from the elements up to a single word.
     levels: Vec<Vec<u64>>,
 }
 
 impl HierarchicalBitSet {
-    /// An empty set of moments below `bound`.
+    /// An empty set of numbers below `bound`.
     pub(crate) fn new(bound: usize) -> Self {
         let mut levels = Vec::new();
         let mut words = bound.div_ceil(BITS).max(1);

@@ -1,8 +1,8 @@
-//! How often keys were requested of late, in little memory: a count-min sketch that forgets by halves.
+//! A count-min sketch of recent request frequencies, with ageing by halving.
 //!
-//! Four rows of counters up to 15; a key has one in each, and what it counts is the least of them. After ten requests
-//! for each counter of a row that is meant to be filled all counters are halved (Einziger, Friedman and Manes, TinyLFU,
-//! ACM Transactions on Storage 2017).
+//! Four rows of counters up to 15; a key has one counter in each row, and its count is the least of them. After ten
+//! requests per counter of a fully used row all counters are halved (Einziger, Friedman and Manes, TinyLFU, ACM
+//! Transactions on Storage 2017).
 
 use crate::key_id::KeyId;
 
@@ -11,7 +11,7 @@ const COUNT_MAX: u8 = 15;
 const REQUESTS_PER_OBJECT: u64 = 10;
 const COUNTERS_MIN: u64 = 16;
 
-/// What multiplies a key to find its counter in each row: odd numbers without a pattern.
+/// Odd multipliers that map a key to its counter in each row.
 const SPREADS: [u64; ROWS] =
     [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0xff51_afd7_ed55_8ccd];
 
@@ -19,14 +19,14 @@ const SPREADS: [u64; ROWS] =
 #[derive(Debug)]
 pub(crate) struct CountMinSketch {
     counters: Vec<u8>,
-    /// A row has 2 to the power of 64 less this.
+    /// A row has 2^(64 - shift) counters.
     shift: u32,
     added: u64,
     period: u64,
 }
 
 impl CountMinSketch {
-    /// For so many objects.
+    /// A sketch for `objects` objects.
     pub(crate) fn new(objects: u64) -> Self {
         let row = objects.max(COUNTERS_MIN).next_power_of_two();
         let shift = 64 - row.ilog2();
@@ -38,7 +38,7 @@ impl CountMinSketch {
         std::array::from_fn(|at| at * row + ((u64::from(id) + 1).wrapping_mul(SPREADS[at]) >> self.shift) as usize)
     }
 
-    /// How often a key was requested of late.
+    /// The recent frequency of a key.
     #[inline]
     pub(crate) fn count(&self, id: KeyId) -> u8 {
         self.counters(id).map(|at| self.counters[at]).into_iter().min().unwrap_or(0)

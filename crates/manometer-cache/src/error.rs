@@ -1,15 +1,15 @@
-//! What can be wrong.
+//! Errors of simulations and costs.
 
 use manometer_trace::TraceError;
 use thiserror::Error;
 
-/// Why a cache cannot be simulated, or its cost not be computed.
+/// Why a cache cannot be simulated, or its cost cannot be computed.
 #[derive(Debug, Error)]
 pub enum CacheError {
-    /// The request is wrong.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// The trace is.
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
 }

@@ -1,27 +1,27 @@
-//! How much was requested since: sums over the places of a list, kept while places are taken and given back.
+//! Fenwick trees over positions in the order of last requests.
 
-/// Places in the order of their last requests, each with what stands there.
+/// Positions with a weight each.
 pub(crate) trait FenwickTree {
-    /// Room for so many places.
+    /// Room for `places` positions.
     fn with_capacity(places: usize) -> Self;
 
-    /// How many places there is room for.
+    /// The number of positions.
     fn capacity(&self) -> usize;
 
-    /// Takes a free place.
+    /// Adds a weight at a free position.
     fn insert(&mut self, place: usize, weight: u64);
 
-    /// Gives a place back that was taken with this weight.
+    /// Removes the weight at a position.
     fn remove(&mut self, place: usize, weight: u64);
 
-    /// The weight of all places that are taken.
+    /// The sum of all weights.
     fn total(&self) -> u64;
 
-    /// The weight of all places that are taken behind this one.
+    /// The sum of the weights after a position.
     fn sum_after(&self, place: usize) -> u64;
 }
 
-/// Every place weighs 1: a bit for each, and a Fenwick tree over words of them, small enough for a core's cache.
+/// Unit weights: a bit per position, and a Fenwick tree over words of bits, small enough for a core's cache.
 pub(crate) struct CountTree {
     bits: Vec<u64>,
     tree: Vec<u32>,
@@ -79,7 +79,7 @@ fn add(tree: &mut [u32], word: usize, count: u32) {
     }
 }
 
-/// Every place weighs its bytes: a Fenwick tree over places.
+/// Weights in bytes: a Fenwick tree over positions.
 pub(crate) struct ByteTree {
     tree: Vec<u64>,
     taken: u64,

@@ -1,25 +1,25 @@
-//! Tables that are large and read at random, in large pages where the system has them: in small ones every other look
-//! into one costs a walk through the page tables beside it, and every 4 KiB of it a page fault.
+//! Large tables with random access, in huge pages if available: with small pages every other access also walks the page
+//! tables, and every 4 KiB costs a page fault.
 
 use std::ffi::c_void;
 use std::mem::size_of;
 
 use rustix::mm::{Advice, madvise};
 
-/// A smaller table gains nothing.
+/// The size in bytes below which huge pages gain nothing.
 const LARGE_BYTES: usize = 2 << 20;
-/// Where advice may begin: at multiples of this, which every size of page divides.
+/// The alignment of advised ranges in bytes, a multiple of every page size in use.
 const ALIGNMENT_BYTES: usize = 64 << 10;
 
-/// A table of so many equal values.
+/// A table of `len` equal values.
 pub(crate) fn filled_table<T: Copy>(value: T, len: usize) -> Vec<T> {
     let mut table: Vec<T> = Vec::with_capacity(len);
     let bytes = len * size_of::<T>();
     let begin = table.as_mut_ptr().cast::<u8>();
     let unaligned = begin.align_offset(ALIGNMENT_BYTES);
     if bytes >= LARGE_BYTES + ALIGNMENT_BYTES {
-        // SAFETY: the range lies within the table's own memory, and advice changes neither it nor who may use it. A
-        // system that refuses has no large pages: the table is as good without.
+        // SAFETY: the range lies within the table's own memory, and the advice changes neither content nor access.
+        // Without huge pages the call fails, which is harmless.
         let _ = unsafe { madvise(begin.add(unaligned).cast::<c_void>(), bytes - unaligned, Advice::LinuxHugepage) };
     }
     table.resize(len, value);

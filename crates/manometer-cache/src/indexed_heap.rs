@@ -1,9 +1,9 @@
-//! Objects in a heap: the one that ranks lowest is found at once, and each by its number.
+//! A heap of objects that are also found by key ID.
 
 use crate::huge_pages::filled_table;
 use crate::key_id::KeyId;
 
-/// How many branches each place has.
+/// The arity of the heap.
 const BRANCHES: usize = 4;
 const NOWHERE: u32 = u32::MAX;
 
@@ -22,7 +22,7 @@ pub(crate) struct IndexedHeap<K, V> {
 }
 
 impl<K: Copy + Ord, V: Copy> IndexedHeap<K, V> {
-    /// For objects with numbers below `keys`.
+    /// For key IDs below `keys`.
     pub(crate) fn new(keys: usize) -> Self {
         Self { entries: Vec::new(), places: filled_table(NOWHERE, keys) }
     }
@@ -38,14 +38,14 @@ impl<K: Copy + Ord, V: Copy> IndexedHeap<K, V> {
         Some((entry.rank, entry.value))
     }
 
-    /// Takes in an object that is not there.
+    /// Adds an object that does not exist.
     #[inline]
     pub(crate) fn insert(&mut self, id: KeyId, rank: K, value: V) {
         self.entries.push(Entry { rank, id, value });
         self.rise(self.entries.len() - 1);
     }
 
-    /// Gives an object that is there another rank and value.
+    /// Changes the rank and the value of an object.
     #[inline]
     pub(crate) fn update(&mut self, id: KeyId, rank: K, value: V) {
         let at = self.places[id as usize] as usize;
@@ -53,13 +53,13 @@ impl<K: Copy + Ord, V: Copy> IndexedHeap<K, V> {
         self.settle(at);
     }
 
-    /// The object that ranks lowest.
+    /// The object with the lowest rank.
     #[inline]
     pub(crate) fn lowest(&self) -> Option<(KeyId, K, V)> {
         self.entries.first().map(|entry| (entry.id, entry.rank, entry.value))
     }
 
-    /// Takes out an object that is there.
+    /// Removes an object.
     #[inline]
     pub(crate) fn remove(&mut self, id: KeyId) {
         let at = self.places[id as usize] as usize;

@@ -1,16 +1,16 @@
-//! Keys numbered densely, in the order in which they are first seen.
+//! Dense IDs of keys, in order of first appearance.
 
 use crate::huge_pages::filled_table;
 
-/// The number of a key.
+/// The ID of a key.
 pub type KeyId = u32;
 
-/// The most keys that are numbered.
+/// The largest number of keys.
 pub const KEYS_MAX: usize = (1 << 31) - 1;
 
 const FREE: KeyId = KeyId::MAX;
 const CELLS_MIN: usize = 1 << 10;
-/// How many keys are looked for at a time, so that the memory's answers overlap.
+/// Keys looked up at a time, so that memory accesses overlap.
 const BATCH: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ struct Cell {
     id: KeyId,
 }
 
-/// A table from keys to their numbers: open addressing, at most half full.
+/// A hash table from keys to IDs: open addressing, at most half full.
 #[derive(Debug)]
 pub struct KeyIdTable {
     cells: Vec<Cell>,
@@ -38,17 +38,17 @@ impl KeyIdTable {
         Self { cells: filled_table(Cell { key: 0, id: FREE }, cells), shift: 64 - cells.ilog2(), len: 0 }
     }
 
-    /// How many keys have a number.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no key has one.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Appends the numbers of `keys` to `ids`; keys that are new get the next ones. False where there are too many.
+    /// Appends the IDs of `keys` to `ids`; new keys get the next IDs. Returns false if there are too many.
     #[must_use]
     pub fn assign(&mut self, mut keys: impl Iterator<Item = u64>, ids: &mut Vec<KeyId>) -> bool {
         let mut sought = [(0, 0); BATCH];
@@ -71,7 +71,7 @@ impl KeyIdTable {
         }
     }
 
-    /// The number of a key that is sought from its home on, the next one where it is new.
+    /// The ID of a key, probing from `home`; the next ID if it is new.
     #[inline]
     fn probe(&mut self, key: u64, home: usize) -> KeyId {
         let mask = self.cells.len() - 1;
@@ -93,12 +93,12 @@ impl KeyIdTable {
 
     #[inline]
     fn home(&self, key: u64) -> usize {
-        // Keys may be plain numbers in a row, or multiples of one: both halves of a long product spread them.
+        // Keys may be sequential or multiples of a number: both halves of a long product spread them.
         let product = u128::from(key ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
         (((product >> 64) as u64 ^ product as u64) >> self.shift) as usize
     }
 
-    /// Doubles the table where a batch of new keys would fill more than half of it.
+    /// Doubles the table if a batch of new keys would fill more than half of it.
     fn make_room(&mut self) {
         if 2 * (self.len + BATCH) <= self.cells.len() {
             return;
@@ -116,11 +116,11 @@ impl KeyIdTable {
     }
 }
 
-/// Prefetches something that is read soon.
+/// Prefetches memory that is read soon.
 #[inline]
 fn prefetch<T>(soon: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch changes nothing but what is in the processor's caches, and every such processor has it.
+    // SAFETY: a prefetch only affects the processor's caches, and every such processor supports it.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(soon).cast());

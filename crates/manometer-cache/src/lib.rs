@@ -1,9 +1,9 @@
-//! Caches on paper: what a cache of a given size and policy would have done to the requests of a trace.
+//! Cache simulation: the misses of a cache of a given size and policy on the requests of a trace.
 //!
-//! [`Requests`] holds a trace with its keys numbered densely, so that every simulation of it is a walk over an array.
-//! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
-//! them at several sizes over all cores. [`cost`] computes what arrangements with and without a cache cost, [`advise`]
-//! what to decide by all of that.
+//! [`Requests`] holds a trace with dense key IDs, so that a simulation is a pass over an array. [`policy::POLICIES`]
+//! lists the replacement policies, one per file; [`simulate`](simulate::simulate) runs several policies at several
+//! sizes in parallel. [`tier`] simulates SSD tiers, [`cost`] computes the cost of arrangements with and without a
+//! cache, and [`advise`] recommends one.
 
 pub mod admission;
 pub mod advise;

@@ -1,23 +1,23 @@
-//! The LRU stack of all keys: how deep each request reaches into it (Mattson and others, IBM Systems Journal 1970).
+//! The LRU stack of all keys and the stack distance of each request (Mattson and others, IBM Systems Journal 1970).
 //!
-//! A cache of some capacity hits just the requests that reach no deeper, so that one pass over a trace has the misses
-//! of every capacity.
+//! A cache hits exactly the requests whose stack distance is at most its capacity, so that one pass over a trace gives
+//! the misses of every capacity.
 
 use crate::fenwick::FenwickTree;
 use crate::key_id::KeyId;
 use crate::weight::Weight;
 
 const NOWHERE: u32 = u32::MAX;
-/// The fewest places that are made at a time.
+/// The initial number of positions.
 const PLACES_MIN: usize = 1 << 12;
 
-/// Keys by their last requests.
+/// Keys by last request.
 pub(crate) struct LruStack<D, W> {
     tree: D,
-    /// Where each key stands.
+    /// The position of each key.
     places: Vec<u32>,
     weights: Vec<W>,
-    /// The key at each place, if it still stands there.
+    /// The key at each position, if it is still there.
     owners: Vec<KeyId>,
     next: usize,
     oldest: usize,
@@ -31,13 +31,13 @@ impl<D: FenwickTree, W: Weight> LruStack<D, W> {
         Self { tree, places: Vec::new(), weights: Vec::new(), owners, next: 0, oldest: 0, len: 0 }
     }
 
-    /// How many keys it holds.
+    /// The number of keys.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Moves a key to the top: what the keys above it weigh with itself, by its weight of now; none where it was not
-    /// there.
+    /// Moves a key to the top. Returns its stack distance: the weight of the keys above it, and its own current weight.
+    /// `None` if it is new.
     #[inline]
     pub(crate) fn touch(&mut self, id: KeyId, size: u64) -> Option<u64> {
         if self.next == self.owners.len() {
@@ -58,24 +58,24 @@ impl<D: FenwickTree, W: Weight> LruStack<D, W> {
         depth
     }
 
-    /// What all keys weigh.
+    /// The weight of all keys.
     pub(crate) fn total(&self) -> u64 {
         self.tree.total()
     }
 
-    /// What a key weighs; 0 where it is not there.
+    /// The weight of a key; 0 if it is not in the stack.
     #[inline]
     pub(crate) fn weight(&self, id: KeyId) -> u64 {
         let place = self.places.get(id as usize).copied().unwrap_or(NOWHERE);
         if place == NOWHERE { 0 } else { self.weights[id as usize].get() }
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub(crate) fn remove(&mut self, id: KeyId) {
         self.unlink(id);
     }
 
-    /// Takes the key out that was not requested for longest: which, and what it weighs.
+    /// Removes the least recently used key. Returns it and its weight.
     pub(crate) fn pop_oldest(&mut self) -> Option<(KeyId, u64)> {
         while self.oldest < self.next {
             let id = self.owners[self.oldest];
@@ -89,7 +89,7 @@ impl<D: FenwickTree, W: Weight> LruStack<D, W> {
         None
     }
 
-    /// What stands above a key that is taken out.
+    /// Removes a key. Returns the weight above it.
     #[inline]
     fn unlink(&mut self, id: KeyId) -> Option<u64> {
         let place = std::mem::replace(&mut self.places[id as usize], NOWHERE);
@@ -102,7 +102,7 @@ impl<D: FenwickTree, W: Weight> LruStack<D, W> {
         Some(above)
     }
 
-    /// Moves all keys to the first places, in their order, with as many places behind them.
+    /// Moves all keys to the first positions, in order, with as many free positions after them.
     fn compact(&mut self) {
         let owners = std::mem::take(&mut self.owners);
         self.tree = D::with_capacity(PLACES_MIN.max(2 * self.len));

@@ -1,4 +1,4 @@
-//! A policy as it is written: `policy[:parameter=value…][+admission[:parameter=value…]]`.
+//! The text form of a policy: `policy[:parameter=value…][+admission[:parameter=value…]]`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use crate::policy::time_source::REQUESTS_PER_SECOND;
 use crate::policy::{CacheConfig, LRU, POLICIES, Policy, PolicyKind, PolicyParameter, TimeSource};
 use crate::requests::Requests;
 
-/// A policy with its parameters, and what it admits.
+/// A policy with its parameters and its admission filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySpec {
     kind: &'static PolicyKind,
     parameters: Vec<f64>,
-    /// The names of the parameters that were written.
+    /// The names of the parameters that were given.
     explicit: Vec<&'static str>,
     admission: Option<(&'static AdmissionKind, Vec<f64>)>,
 }
@@ -30,36 +30,36 @@ impl PolicySpec {
         self.kind
     }
 
-    /// The values of its parameters, in their order.
+    /// The values of its parameters, in order.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
 
-    /// Whether a parameter was written, be it as it is where nothing is.
+    /// Whether a parameter was given, even with its default value.
     pub(crate) fn sets(&self, name: &str) -> bool {
         self.explicit.contains(&name)
     }
 
-    /// Changes a parameter, where the policy has it, as far as it may be changed.
+    /// Sets a parameter, if the policy has it, limited to its range.
     pub(crate) fn set_parameter(&mut self, name: &str, value: f64) {
         if let Some(at) = self.kind.parameters.iter().position(|parameter| parameter.name == name) {
             self.parameters[at] = value.clamp(self.kind.parameters[at].min, self.kind.parameters[at].max);
         }
     }
 
-    /// What it admits, where not everything, with its parameters.
+    /// The admission filter with its parameters, if any.
     pub fn admission(&self) -> Option<(&'static AdmissionKind, &[f64])> {
         self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))
     }
 
-    /// The source of times for these requests, where the policy works by them.
+    /// The time source for these requests, if the policy needs one.
     pub fn time_source(&self, requests: &Requests) -> Option<TimeSource> {
         let mut known = self.kind.parameters.iter().zip(&self.parameters).filter(|_| self.kind.details.times);
         let (_, rate) = known.find(|(parameter, _)| parameter.name == REQUESTS_PER_SECOND.name)?;
         Some(TimeSource::new(requests, *rate))
     }
 
-    /// A cache of this policy.
+    /// Creates a cache.
     pub fn create<'a>(
         &'a self,
         capacity: u64,
@@ -112,7 +112,7 @@ fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) ->
     CacheError::Invalid(format!("there is no {what} `{name}`: take one of {}", known.join(", ")))
 }
 
-/// The values of the parameters `known` of `owner`: what is written, else the defaults.
+/// The values of the parameters `known` of `owner`: those in `text`, else the defaults.
 fn read(owner: &str, known: &[PolicyParameter], text: Option<&str>) -> Result<Vec<f64>, CacheError> {
     let wrong = |what: String| Err(CacheError::Invalid(what));
     let mut values: Vec<f64> = known.iter().map(|parameter| parameter.default).collect();
@@ -146,7 +146,7 @@ impl fmt::Display for PolicySpec {
     }
 }
 
-/// A name, and the parameters that are not what they are where nothing is said.
+/// Writes a name and the parameters that differ from their defaults.
 fn write(f: &mut fmt::Formatter<'_>, name: &str, known: &[PolicyParameter], values: &[f64]) -> fmt::Result {
     f.write_str(name)?;
     std::iter::zip(known, values)
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_choice_is_said() {
+    fn a_wrong_policy_specification_is_explained() {
         let wrong = |text: &str| text.parse::<PolicySpec>().unwrap_err().to_string();
         assert!(wrong("lrv").starts_with("there is no policy `lrv`: take one of opt, fifo, lru, "));
         assert!(wrong("").starts_with("there is no policy ``"));

@@ -1,4 +1,4 @@
-//! A trace as simulations walk over it.
+//! The requests of a trace, as simulations use them.
 
 use std::sync::OnceLock;
 
@@ -10,11 +10,11 @@ use crate::key_id::{KEYS_MAX, KeyId, KeyIdTable};
 use crate::request::{Request, RequestFields};
 use crate::trace_scan::{ExcludedRequests, scan_trace};
 
-/// The most requests that are held at once.
+/// The largest number of requests.
 pub const REQUESTS_MAX: usize = 1 << 31;
 
-/// The requests of a trace with their keys numbered in the order in which they come: four bytes each, and what
-/// [`RequestFields`] name.
+/// The requests of a trace with dense key IDs in order of appearance: four bytes per request, and the fields named by
+/// [`RequestFields`].
 #[derive(Debug, Default)]
 pub struct Requests {
     ids: Vec<KeyId>,
@@ -29,10 +29,10 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Reads a trace to its end, or to where it is damaged ([`Self::damage`]).
+    /// Reads a trace to its end or to its damage ([`Self::damage`]).
     ///
     /// # Errors
-    /// It holds more requests or keys than can be held.
+    /// It has too many requests or keys.
     pub fn read(reader: &mut dyn TraceReader, details: RequestFields) -> Result<Self, CacheError> {
         let (mut requests, mut key_ids) = (Self::default(), KeyIdTable::default());
         let scan = scan_trace(reader, details, |batch, details| requests.append(batch, &mut key_ids, details))?;
@@ -40,10 +40,10 @@ impl Requests {
         Ok(Self { excluded: scan.excluded, damage: scan.damage, ..requests })
     }
 
-    /// Requests for keys, one after the other, without sizes.
+    /// Requests for keys, in order, without sizes.
     ///
     /// # Errors
-    /// There are more than can be held.
+    /// There are too many.
     pub fn from_keys(keys: impl IntoIterator<Item = u64>) -> Result<Self, CacheError> {
         let mut requests = Self::default();
         let mut key_ids = KeyIdTable::default();
@@ -56,15 +56,15 @@ impl Requests {
         Ok(requests)
     }
 
-    /// No requests yet, to come at moments of their own for keys that are numbered already, as blocks of a device are.
+    /// No requests yet; they will have times, and IDs given as block numbers.
     pub fn for_blocks(blocks: usize) -> Self {
         Self { keys: blocks, are_timed: true, ..Self::default() }
     }
 
-    /// The same with the bytes of each object.
+    /// Requests for keys with sizes.
     ///
     /// # Errors
-    /// There are more than can be held.
+    /// There are too many.
     pub fn from_objects(objects: &[(u64, u64)]) -> Result<Self, CacheError> {
         let mut requests = Self::from_keys(objects.iter().map(|(key, _)| *key))?;
         requests.sizes = objects.iter().map(|(_, size)| *size).collect();
@@ -77,7 +77,7 @@ impl Requests {
         if self.ids.len() > REQUESTS_MAX { Err(CacheError::Invalid(text())) } else { Ok(()) }
     }
 
-    /// Takes in the requests of a batch that was left as it is to be.
+    /// Adds the requests of a filtered batch.
     pub(crate) fn append(
         &mut self,
         batch: &[Record],
@@ -100,7 +100,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Gives each key the number at its own, and drops the requests for keys that have none there.
+    /// Maps each key's ID to the one in `renamed`, and drops the requests for keys without one.
     pub(crate) fn remap_keys(&mut self, renamed: &[Option<KeyId>]) {
         let kept: Vec<bool> = self.ids.iter().map(|id| renamed[*id as usize].is_some()).collect();
         retain(&mut self.sizes, &kept);
@@ -114,17 +114,17 @@ impl Requests {
         self.keys = key_ids.len();
     }
 
-    /// How many there are.
+    /// The number of requests.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// One of them.
+    /// The request at `position`.
     #[inline]
     pub fn at(&self, position: usize) -> Request {
         Request {
@@ -136,48 +136,48 @@ impl Requests {
         }
     }
 
-    /// How many different keys they request.
+    /// The number of different keys.
     pub fn keys(&self) -> usize {
         self.keys
     }
 
-    /// The number of each one's key.
+    /// The key ID of each request.
     pub fn ids(&self) -> &[KeyId] {
         &self.ids
     }
 
-    /// The bytes of each one's object; empty where sizes do not count.
+    /// The object size of each request; empty without sizes.
     pub fn sizes(&self) -> &[u64] {
         &self.sizes
     }
 
-    /// Whether each one writes; empty where that does not count.
+    /// Whether each request writes; empty if not recorded.
     pub fn writes(&self) -> &[bool] {
         &self.writes
     }
 
-    /// Whether they come with their moments.
+    /// Whether requests have times.
     pub fn are_timed(&self) -> bool {
         self.are_timed || !self.times_ns.is_empty()
     }
 
-    /// When each one came; empty where times do not count.
+    /// The time of each request; empty if not recorded.
     pub fn times_ns(&self) -> &[u64] {
         &self.times_ns
     }
 
-    /// What was left out.
+    /// The excluded requests.
     pub fn excluded(&self) -> ExcludedRequests {
         self.excluded
     }
 
-    /// Why the trace was not read to its end.
+    /// The damage that ended the trace, if any.
     pub fn damage(&self) -> Option<&TraceError> {
         self.damage.as_ref()
     }
 
-    /// For each request when its key is requested next, as a position; where it never is, [`Self::len`] and the key's
-    /// number on top, so that no two are equal.
+    /// For each request the position of the next request for its key. If there is none, [`Self::len`] plus the key ID,
+    /// so that all values are unique.
     pub fn next_uses(&self) -> &[u32] {
         self.next.get_or_init(|| {
             let never = self.ids.len() as u32;
@@ -191,7 +191,7 @@ impl Requests {
     }
 }
 
-/// Keeps of a detail, where it is held, what belongs to the requests kept.
+/// Keeps the entries of an optional field that belong to kept requests.
 fn retain<T>(detail: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     detail.retain(|_| kept.next().copied().unwrap_or(false));

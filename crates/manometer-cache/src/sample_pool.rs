@@ -1,4 +1,4 @@
-//! Objects in no order, of which any can be drawn.
+//! A pool of objects for random draws.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,12 +16,12 @@ pub(crate) struct SamplePool<V> {
 }
 
 impl<V: Copy> SamplePool<V> {
-    /// For objects with numbers below `keys`.
+    /// For key IDs below `keys`.
     pub(crate) fn new(keys: usize) -> Self {
         Self { entries: Vec::new(), places: filled_table(NOWHERE, keys) }
     }
 
-    /// The value of an object, to change it.
+    /// The value of an object, mutable.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: KeyId) -> Option<&mut V> {
         self.entries.get_mut(self.places[id as usize] as usize).map(|(_, value)| value)
@@ -31,14 +31,14 @@ impl<V: Copy> SamplePool<V> {
         self.places[id as usize] != NOWHERE
     }
 
-    /// Takes in an object that is not there.
+    /// Adds an object that does not exist.
     #[inline]
     pub(crate) fn insert(&mut self, id: KeyId, value: V) {
         self.places[id as usize] = self.entries.len() as u32;
         self.entries.push((id, value));
     }
 
-    /// Takes out an object that is there; the last one takes its place.
+    /// Removes an object; the last one takes its place.
     #[inline]
     pub(crate) fn remove(&mut self, id: KeyId) {
         let at = std::mem::replace(&mut self.places[id as usize], NOWHERE);
@@ -48,7 +48,7 @@ impl<V: Copy> SamplePool<V> {
         }
     }
 
-    /// Any one of the objects.
+    /// A random object.
     #[inline]
     pub(crate) fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Option<(KeyId, V)> {
         let len = self.entries.len();

@@ -1,4 +1,4 @@
-//! The requests for some of a trace's keys, held to be simulated.
+//! The requests for a sample of a trace's keys.
 
 use manometer_trace::Record;
 use manometer_trace::transform::sample::SpatialFilter;
@@ -9,24 +9,24 @@ use crate::key_id::{KeyId, KeyIdTable};
 use crate::request::RequestFields;
 use crate::requests::{Requests, too_many_keys};
 
-/// The most requests that are held of a sample of so many keys, so that memory has a bound.
+/// The most requests of a sample with a fixed number of keys, which bounds its memory.
 const SAMPLED_MAX: usize = 1 << 25;
-/// The fewest keys that some are still taken out of.
+/// The fewest keys that a sample is reduced to.
 const KEYS_MIN: usize = 128;
 
-/// How much of a trace is simulated.
+/// The part of a trace that is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
     /// The whole trace.
     Full,
     /// About this share of its keys, with all their requests.
     Rate(f64),
-    /// At most this many of its keys, with all their requests, in memory that does not grow with the trace. Policies
-    /// other than LRU are simulated on the retained requests: fewer keys where there would be too many requests.
+    /// At most this many keys, with all their requests, in memory that does not grow with the trace. Policies other
+    /// than LRU are simulated on the kept requests, with fewer keys if there are too many requests.
     Keys(usize),
 }
 
-/// Which keys are in a sample.
+/// Decides which keys are sampled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeySample {
     filter: SpatialFilter,
@@ -34,7 +34,7 @@ pub(crate) struct KeySample {
 }
 
 impl KeySample {
-    /// The keys that a sampling begins with, and how many it keeps at most.
+    /// The initial sample of a sampling, and the largest number of keys.
     pub(crate) fn new(sampling: Sampling, seed: u64) -> Result<(Self, usize), CacheError> {
         let (filter, keys_max) = match sampling {
             Sampling::Full => (SpatialFilter::ALL, usize::MAX),
@@ -52,31 +52,31 @@ impl KeySample {
         self.filter.keeps(key ^ self.seed)
     }
 
-    /// The share of the keys that is in it.
+    /// The share of sampled keys.
     pub(crate) fn rate(&self) -> f64 {
         self.filter.rate()
     }
 
-    /// Leaves about half of them.
+    /// Drops about half of the keys.
     pub(crate) fn halve(&mut self) {
         self.filter = self.filter.halved();
     }
 }
 
-/// The requests for the keys of a sample, as a trace goes by.
+/// Collects the requests for sampled keys.
 pub(crate) struct RequestSampler {
     key_sample: KeySample,
     keys_max: usize,
     requests_max: usize,
     requests: Requests,
     key_ids: KeyIdTable,
-    /// The keys by their numbers, where some may have to go.
+    /// The keys by ID, if some may have to be dropped.
     keys: Vec<u64>,
     kept: Vec<Record>,
 }
 
 impl RequestSampler {
-    /// None yet.
+    /// An empty sample.
     pub(crate) fn new(sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
         let (key_sample, keys_max) = KeySample::new(sampling, seed)?;
         let requests_max = if keys_max == usize::MAX { usize::MAX } else { SAMPLED_MAX };
@@ -91,7 +91,7 @@ impl RequestSampler {
         })
     }
 
-    /// Takes in what of some requests is in the sample, and leaves fewer keys in it where they become too many.
+    /// Adds the sampled ones of some requests, and drops keys if there are too many.
     pub(crate) fn add(&mut self, batch: &[Record], details: RequestFields) -> Result<(), CacheError> {
         let batch = match self.key_sample.rate() < 1.0 {
             true => {
@@ -117,7 +117,7 @@ impl RequestSampler {
         Ok(())
     }
 
-    /// Drops about half of the keys, and numbers the others anew.
+    /// Drops about half of the keys, and renumbers the others.
     fn halve(&mut self) -> Result<(), CacheError> {
         if self.requests.len() > self.requests_max && self.key_ids.len() < KEYS_MIN {
             return Err(CacheError::Invalid(format!(
@@ -141,7 +141,7 @@ impl RequestSampler {
         if fits { Ok(()) } else { Err(too_many_keys()) }
     }
 
-    /// The sample, and the share of the keys that is in it.
+    /// The sample, and the share of sampled keys.
     pub(crate) fn finish(mut self) -> (Requests, f64) {
         self.requests.finish(&self.key_ids);
         (self.requests, self.key_sample.rate())

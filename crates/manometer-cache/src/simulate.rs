@@ -1,4 +1,4 @@
-//! Several policies at several sizes over the same requests.
+//! Simulates several policies at several sizes on the same requests.
 
 use rayon::prelude::*;
 
@@ -6,18 +6,18 @@ use crate::policy::CacheCounters;
 use crate::policy_spec::PolicySpec;
 use crate::requests::Requests;
 
-/// What one cache did with all requests.
+/// The result of one simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulationResult {
-    /// Which policy, by its place.
+    /// The index of the policy.
     pub policy: usize,
-    /// What it held at most: objects, or bytes.
+    /// The capacity in objects or bytes.
     pub capacity: u64,
-    /// What it did.
+    /// Its counters.
     pub counters: CacheCounters,
 }
 
-/// Every policy at every capacity, each over all requests, spread over the cores: policy by policy, in the order given.
+/// Simulates every policy at every capacity in parallel. Results are ordered by policy, then by capacity, as given.
 pub fn simulate(
     requests: &Requests,
     policies: &[PolicySpec],

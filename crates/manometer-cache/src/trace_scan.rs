@@ -1,4 +1,4 @@
-//! One pass over a trace that passes on the requests a cache serves.
+//! A pass over a trace that passes on the requests that a cache serves.
 
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 

@@ -1,15 +1,15 @@
-//! What an object takes of a cache: one place, or its bytes.
+//! The weight of an object in a cache: one, or its bytes.
 
-/// What an object weighs, kept with each object. Without sizes it takes no memory at all.
+/// The weight kept with each object. Without sizes it takes no memory.
 pub trait Weight: Copy + Send {
-    /// Of an object of so many bytes.
+    /// The weight of an object of `bytes` bytes.
     fn of(bytes: u64) -> Self;
 
-    /// How much of the capacity it takes: at least 1, or a cache would hold any number of empty objects.
+    /// The capacity that it takes, at least 1: a cache would otherwise hold any number of empty objects.
     fn get(self) -> u64;
 }
 
-/// Every object takes one place.
+/// Every object weighs one.
 #[derive(Debug, Clone, Copy)]
 pub struct UnitWeight;
 
@@ -23,7 +23,7 @@ impl Weight for UnitWeight {
     }
 }
 
-/// An object takes its bytes. Kept in two halves, so that it does not widen what stands beside it.
+/// An object weighs its bytes. Stored as two halves, so that structs need no larger alignment.
 #[derive(Debug, Clone, Copy)]
 pub struct ByteWeight([u32; 2]);
 

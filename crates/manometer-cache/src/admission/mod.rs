@@ -1,4 +1,4 @@
-//! What a cache lets in: before any policy, a file for each kind, a line in [`ADMISSIONS`].
+//! Admission filters, which decide before any policy what enters a cache: one per file, and a line in [`ADMISSIONS`].
 
 mod probability;
 mod size;
@@ -8,27 +8,27 @@ use crate::key_id::KeyId;
 use crate::policy::{CacheConfig, EvictionLog, Policy, PolicyParameter};
 use crate::request::Request;
 
-/// What decides.
+/// Decides which objects enter a cache.
 pub trait AdmissionFilter: Send {
-    /// Takes note of a request, whether or not its object is in the cache.
+    /// Observes a request, whether or not its object is cached.
     fn observe(&mut self, _request: &Request) {}
 
-    /// Whether the cache may take in the object of a request, which is not there.
+    /// Whether the object of a request, which is not cached, may enter the cache.
     fn admits(&mut self, request: &Request) -> bool;
 }
 
-/// A kind of admission that there is.
+/// A kind of admission filter.
 #[derive(Debug, Clone, Copy)]
 pub struct AdmissionKind {
     /// Its name.
     pub name: &'static str,
-    /// What it lets in, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [PolicyParameter],
-    /// Makes a gate.
+    /// Creates a filter.
     pub create: fn(&CacheConfig<'_>) -> Box<dyn AdmissionFilter>,
 }
 
@@ -38,17 +38,17 @@ impl PartialEq for AdmissionKind {
     }
 }
 
-/// Every kind.
+/// Every kind of admission filter.
 pub const ADMISSIONS: &[&AdmissionKind] = &[&size::ADMISSION, &probability::ADMISSION, &tiny_lfu::ADMISSION];
 
-/// A cache behind a gate. The policy learns nothing of what is turned away.
+/// A cache behind an admission filter. The policy does not see rejected objects.
 pub struct FilteredCache<'a> {
     cache: Box<dyn Policy + 'a>,
     filter: Box<dyn AdmissionFilter>,
 }
 
 impl<'a> FilteredCache<'a> {
-    /// Puts a cache behind a gate.
+    /// Puts a cache behind a filter.
     pub fn new(cache: Box<dyn Policy + 'a>, filter: Box<dyn AdmissionFilter>) -> Self {
         Self { cache, filter }
     }

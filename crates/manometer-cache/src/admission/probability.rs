@@ -1,4 +1,4 @@
-//! By chance: what is requested often comes in soon, what is requested once seldom does.
+//! Admits with a probability: frequently requested objects soon enter, one-hit wonders rarely.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,11 +10,11 @@ use crate::request::Request;
 
 pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "probability",
-    about: "lets objects in by chance",
+    about: "admits objects with a probability",
     source: "common practice",
     parameters: &[PolicyParameter {
         name: "p",
-        meaning: "how probable it is that an object is let in",
+        meaning: "probability of admission",
         default: 0.5,
         min: 0.0,
         max: 1.0,
@@ -26,7 +26,7 @@ pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     },
 };
 
-/// Parts this chance from the policy's.
+/// Separates the filter's random stream from the policy's.
 const STREAM: u64 = 0x6761_7465;
 
 struct Probability {

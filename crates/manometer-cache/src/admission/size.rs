@@ -1,4 +1,4 @@
-//! By size: what is small enough. Where sizes do not count it lets everything in.
+//! Admits by size: objects up to a limit. Without sizes it admits everything.
 
 use super::{AdmissionFilter, AdmissionKind};
 use crate::policy::PolicyParameter;
@@ -6,11 +6,11 @@ use crate::request::Request;
 
 pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "size",
-    about: "lets in objects up to a size",
+    about: "admits objects up to a size",
     source: "common practice",
     parameters: &[PolicyParameter {
         name: "max",
-        meaning: "the most bytes of an object",
+        meaning: "largest size of an object, in bytes",
         default: (1_u32 << 20) as f64,
         min: 1.0,
         max: 1e15,

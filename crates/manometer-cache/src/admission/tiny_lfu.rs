@@ -1,5 +1,5 @@
-//! By frequency as TinyLFU counts it, against a threshold: a policy need not know beforehand what it would evict.
-//! Against the victim itself `w-tinylfu` compares.
+//! Admits by frequency, counted as in TinyLFU, against a threshold, so that a policy need not know in advance what it
+//! would evict. `w-tinylfu` compares with the victim itself.
 
 use super::{AdmissionFilter, AdmissionKind};
 use crate::count_min_sketch::CountMinSketch;
@@ -8,11 +8,11 @@ use crate::request::Request;
 
 pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "tinylfu",
-    about: "lets in what was requested often enough of late, as a sketch counts it",
+    about: "admits objects requested often enough recently, as a count-min sketch counts them",
     source: "Einziger, Friedman and Manes, ACM Transactions on Storage 2017",
     parameters: &[PolicyParameter {
         name: "requests",
-        meaning: "how many requests of late, this one among them, let an object in",
+        meaning: "recent requests, including the current one, that admit an object",
         default: 2.0,
         min: 1.0,
         max: 15.0,

@@ -1,4 +1,4 @@
-//! All that is found in a trace, and the recommendation.
+//! Analyses a trace and recommends a cache.
 
 use manometer_measure::ByteSize;
 use manometer_trace::TraceError;
@@ -16,100 +16,100 @@ use crate::CacheError;
 use crate::cost::{self, Goal, Prices};
 use crate::tier::Arrangement;
 
-/// How many policies have their curves drawn.
+/// The number of best policies whose curves are drawn.
 const BEST: usize = 5;
-/// How many requests are replayed at most.
+/// The most requests that are replayed.
 const REPLAYED_MAX: u64 = 1_000_000;
 
-/// The request.
+/// The parameters of an analysis.
 #[derive(Debug)]
 pub struct AdviseRequest {
-    /// What the trace is called.
+    /// The name of the trace.
     pub name: String,
-    /// The size of objects that have none in the trace.
+    /// The size of objects without a size in the trace.
     pub object_size: ByteSize,
-    /// How many requests are under way at any time where the trace is replayed.
+    /// The number of requests in flight during the replay.
     pub threads: u32,
-    /// The arrangements; none: the shipped ones, as large as the trace requests.
+    /// The arrangements; if empty, the shipped ones, sized for the trace.
     pub arrangements: Vec<Arrangement>,
-    /// What devices cost.
+    /// The prices of devices.
     pub prices: Prices,
-    /// What the file of the prices is called.
+    /// The name of the price file.
     pub prices_name: String,
-    /// What an arrangement has to reach on the [`WORKLOAD`].
+    /// The goals of an arrangement on the [`WORKLOAD`].
     pub goals: Vec<Goal>,
 }
 
 /// How the trace was replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplaySummary {
-    /// The requests that were replayed.
+    /// The number of replayed requests.
     pub requests: u64,
-    /// How many were under way at any time.
+    /// The number of requests in flight.
     pub threads: u32,
-    /// The bytes of storage that they touch.
+    /// Bytes of storage that they touch.
     pub storage_bytes: u64,
-    /// How large the levels were; null where arrangements were named, which have their own sizes.
+    /// The sizes of the levels; null for named arrangements, which have their own sizes.
     pub sizes: Option<TierSizes>,
 }
 
-/// By which prices was counted.
+/// The prices used.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceSummary {
-    /// Their file.
+    /// The name of their file.
     pub name: String,
     /// Their currency.
     pub currency: String,
-    /// When they were, of the devices that were tried.
+    /// The dates of the prices of the devices in use.
     pub dates: String,
-    /// Whether prices of a GB were counted: then costs are for each GB of the data.
+    /// Whether prices per GB were used; costs are then per GB of data.
     pub is_per_gb: bool,
 }
 
-/// Which arrangements reach the goal.
+/// The arrangements that reach the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GoalSummary {
-    /// What was requested.
+    /// The goals as given.
     pub goals: Vec<String>,
-    /// Those that reach it with their costs, the cheapest first.
+    /// The arrangements that reach it with their costs, cheapest first.
     pub meeting: Vec<(String, f64)>,
 }
 
-/// All that is found in a trace, and the recommendation.
+/// The analysis of a trace and the recommendation.
 #[derive(Debug, Serialize)]
 pub struct Advice {
-    /// What the trace is called.
+    /// The name of the trace.
     pub trace: String,
     /// Its character.
     pub character: TraceTraits,
-    /// What of it was looked at.
+    /// The part of the trace that was analysed.
     pub basis: AdviceBasis,
-    /// Requests that concern no cache.
+    /// Requests that no cache serves.
     pub left_out: u64,
     /// All policies.
     pub ranking: PolicyRanking,
-    /// The curves of the best, of LRU, and of OPT, the last.
+    /// The curves of the best policies, of LRU, and last of OPT.
     pub curves: Vec<PolicyCurve>,
-    /// Where more memory stops paying.
+    /// The recommended amount of memory.
     pub memory: MemoryAdvice,
-    /// How it was replayed.
+    /// How the trace was replayed.
     pub replay: ReplaySummary,
-    /// What arrangements do and cost.
+    /// Throughput and cost of the arrangements.
     pub tiers: Vec<PricedTier>,
-    /// What the cheapest with a cache does after changes.
+    /// The sensitivity of the cheapest arrangement with a cache.
     pub varied: Vec<SensitivityResult>,
-    /// By which prices.
+    /// The prices used.
     pub prices: PriceSummary,
-    /// Which arrangements reach the goal.
+    /// The arrangements that reach the goal.
     pub goal: Option<GoalSummary>,
-    /// What to do.
+    /// The recommendation.
     pub recommendation: Recommendation,
-    /// Why the trace was not read to its end.
+    /// The damage that ended the trace, if any.
     #[serde(skip)]
     pub damage: Option<TraceError>,
 }
 
-/// Finds out about a trace, and decides.
+/// Analyses a trace and recommends a cache.
 ///
 /// # Errors
 /// The trace cannot be opened or has no requests, or prices or arrangements do not fit it.
@@ -190,7 +190,7 @@ fn character(opens: OpenTrace<'_>) -> Result<(Report, Option<TraceError>), Cache
     Ok((character.report(), damage))
 }
 
-/// The policies whose curves are drawn: the best, LRU, and OPT.
+/// The policies whose curves are drawn: the best ones, LRU, and OPT.
 fn shown(ranking: &PolicyRanking) -> Vec<String> {
     let mut shown: Vec<String> = ranking.policies.iter().take(BEST).map(|ranked| ranked.policy.clone()).collect();
     if shown.iter().all(|policy| policy != "lru") {
@@ -200,7 +200,7 @@ fn shown(ranking: &PolicyRanking) -> Vec<String> {
     shown
 }
 
-/// That every device has a price, before anything is replayed.
+/// Checks that every device has a price, before anything is replayed.
 fn check_prices(arrangements: &[Arrangement], prices: &Prices) -> Result<(), CacheError> {
     devices(arrangements.iter()).try_for_each(|device| prices.of(device).map(|_| ()))
 }
@@ -220,7 +220,8 @@ fn dates(ran: &[ReplayResult], prices: &Prices) -> Result<String, CacheError> {
     Ok(dates.join(", "))
 }
 
-/// What the arrangement with a cache that costs least per MB/s does after each change, and its origin alone.
+/// The throughput of the arrangement with a cache and the lowest cost per MB/s after each change, and of its origin
+/// alone.
 fn vary(
     ran: &[ReplayResult],
     tiers: &[PricedTier],

@@ -1,4 +1,4 @@
-//! What of a trace is looked at.
+//! The part of a trace that is analysed.
 
 use manometer_trace::character::Report;
 use serde::Serialize;
@@ -6,33 +6,33 @@ use serde::Serialize;
 use crate::CacheError;
 use crate::sampling::Sampling;
 
-/// About how many keys are simulated.
+/// Approximate number of simulated keys.
 const KEYS: f64 = 65_536.0;
-/// About how many requests are simulated at most, by each policy at each size.
+/// Approximate limit of simulated requests, per policy and size.
 const REQUESTS: f64 = 1_000_000.0;
-/// Fewer keys are no sample: one more or less of them would decide.
+/// The fewest keys of a sample: with fewer, single keys would decide.
 const KEYS_MIN: f64 = 4096.0;
 
-/// What of a trace is looked at.
+/// The part of a trace that is analysed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AdviceBasis {
-    /// Whether objects have their sizes, which are known of most requests and differ.
+    /// Whether objects have sizes: those of most requests are known and differ.
     pub by_size: bool,
-    /// The bytes of a unit of capacity: 1, or those that an object is taken to have.
+    /// Bytes of a unit of capacity: 1, or the assumed size of an object.
     pub unit_bytes: u64,
     /// The share of the keys that policies are simulated with.
     pub rate: f64,
-    /// Whether the keys are so many that LRU's curve is made of a sample too.
+    /// Whether LRU's curve is computed from a sample too, because there are so many keys.
     pub is_lru_sampled: bool,
-    /// Which keys are in samples, and what chance decides.
+    /// The seed of the sample and of the policies.
     pub seed: u64,
 }
 
 impl AdviceBasis {
-    /// What is looked at of a trace of this character; objects without sizes are taken to have `object_bytes`.
+    /// Selects the part of a trace with the character `report`; objects without a size have `object_bytes`.
     ///
     /// # Errors
-    /// It has no requests.
+    /// The trace has no requests.
     pub fn new(report: &Report, object_bytes: u64) -> Result<Self, CacheError> {
         if report.requests == 0 {
             return Err(CacheError::Invalid("the trace has no requests: there is nothing to advise on".to_owned()));
@@ -54,12 +54,12 @@ impl AdviceBasis {
         })
     }
 
-    /// How policies are simulated.
+    /// The sampling for the simulation of policies.
     pub(super) fn sampling(&self) -> Sampling {
         if self.rate < 1.0 { Sampling::Rate(self.rate) } else { Sampling::Full }
     }
 
-    /// How LRU's curve is made.
+    /// The sampling for LRU's curve.
     pub(super) fn lru_sampling(&self) -> Sampling {
         if self.is_lru_sampled { Sampling::Keys(KEYS as usize) } else { Sampling::Full }
     }
@@ -70,7 +70,7 @@ impl AdviceBasis {
     }
 }
 
-/// A trace of keys, a line each, for tests.
+/// A trace of keys, one per line, for tests.
 #[cfg(test)]
 pub(super) fn tests_trace(text: &str) -> Box<dyn manometer_trace::TraceReader> {
     let source = Box::new(std::io::Cursor::new(text.to_owned().into_bytes()));

@@ -1,4 +1,4 @@
-//! The curves of the policies that did best.
+//! The miss-ratio curves of the best policies.
 
 use serde::Serialize;
 
@@ -8,32 +8,32 @@ use crate::curve::{self, CurveOptions, CurvePoint, MissRatioCurve};
 use crate::policy_spec::PolicySpec;
 use crate::trace_scan::ExcludedRequests;
 
-/// Steps of LRU's curve between two sizes that other policies are simulated at: there are 32 in each doubling.
+/// Points of LRU's curve between two sizes at which other policies are simulated; it has 32 points per doubling.
 const STRIDE: usize = 16;
-/// How many sizes there are: ten doublings.
+/// The number of sizes: ten doublings.
 const SIZES: usize = 21;
 
-/// The misses at a size.
+/// A point of a miss-ratio curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MissPoint {
-    /// Objects, or bytes.
+    /// The capacity in objects or bytes.
     pub capacity: u64,
-    /// The same in bytes.
+    /// The capacity in bytes.
     pub bytes: u64,
-    /// Of what all objects take.
+    /// The capacity divided by the size of all objects.
     pub share: f64,
-    /// Misses for each request.
+    /// The miss ratio.
     pub miss_ratio: f64,
-    /// Half of the 95 % interval around that, where it is estimated.
+    /// Half the width of its 95 % confidence interval, if it is estimated.
     pub error: Option<f64>,
 }
 
-/// The misses of a policy over sizes.
+/// The miss-ratio curve of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicyCurve {
     /// The policy.
     pub policy: String,
-    /// By capacity.
+    /// The points by capacity.
     pub points: Vec<MissPoint>,
 }
 
@@ -50,10 +50,10 @@ impl PolicyCurve {
     }
 }
 
-/// LRU's curve at all sizes, with the size of all objects, and the requests that concern no cache.
+/// LRU's curve at all sizes, and the requests that no cache serves.
 ///
 /// # Errors
-/// The trace cannot be read, or has no request that concerns a cache.
+/// The trace cannot be read, or has no request that a cache serves.
 pub fn lru_curve(opens: OpenTrace<'_>, basis: &AdviceBasis) -> Result<(MissRatioCurve, ExcludedRequests), CacheError> {
     let wanted = CurveOptions {
         by_size: basis.by_size,
@@ -72,7 +72,7 @@ pub fn lru_curve(opens: OpenTrace<'_>, basis: &AdviceBasis) -> Result<(MissRatio
     }
 }
 
-/// The points of LRU's curve at whose sizes other policies are simulated, up to where all objects fit in.
+/// The points of LRU's curve at the sizes at which other policies are simulated, up to the size of all objects.
 pub fn steps(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let stride = (points.len() / SIZES).clamp(1, STRIDE);
     let mut steps: Vec<CurvePoint> = points.iter().rev().step_by(stride).take(SIZES).copied().collect();
@@ -83,7 +83,7 @@ pub fn steps(points: &[CurvePoint]) -> Vec<CurvePoint> {
 /// The curves of policies at the sizes of `lru`.
 ///
 /// # Errors
-/// There is no such policy.
+/// A policy does not exist.
 pub fn curves(
     sample: &PolicySample,
     basis: &AdviceBasis,

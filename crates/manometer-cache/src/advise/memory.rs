@@ -1,31 +1,31 @@
-//! Where more memory stops paying.
+//! The recommended amount of memory.
 
 use serde::Serialize;
 
 use super::curves::{MissPoint, PolicyCurve};
 use crate::curve::{CurvePoint, knees};
 
-/// Which share of all objects is held where the curve has no knee: the cache thesis's 20 % of 20 %.
+/// The share of all objects to cache if the curve has no knee: the cache thesis's 20 % of 20 %.
 pub const SHARE_WITHOUT_KNEE: f64 = 0.04;
 
-/// How much memory, and what half and twice as much would do.
+/// The recommended amount of memory, and the effect of half and twice as much.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryAdvice {
-    /// By the curve of which policy.
+    /// The policy of the curve.
     pub policy: String,
-    /// The sizes where more stops paying.
+    /// The knees of the curve.
     pub knees: Vec<MissPoint>,
-    /// What is recommended: the last knee, or a share of all objects where there is none.
+    /// The recommendation: the last knee, or without one a share of all objects.
     pub recommended: MissPoint,
-    /// Half as much, or the next size below that; none where the curve says nothing of it.
+    /// Half as much, or the next smaller size; `None` below the curve's first point.
     pub half: Option<MissPoint>,
-    /// Twice as much, up to where all objects fit in.
+    /// Twice as much, up to the size of all objects.
     pub twice: MissPoint,
-    /// With room for all objects: what is missed then was never there before.
+    /// Room for all objects: the remaining misses are first requests.
     pub all: MissPoint,
 }
 
-/// How much memory the curve recommends; nothing of a curve without points.
+/// The recommendation by `curve`; `None` for a curve without points.
 pub fn memory(curve: &PolicyCurve) -> Option<MemoryAdvice> {
     let points = &curve.points;
     let (first, all) = (points.first()?, points.last()?);

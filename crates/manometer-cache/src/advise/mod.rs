@@ -1,8 +1,9 @@
 //! From a trace to a decision: how much memory, which policy, and whether an SSD tier pays.
 //!
-//! [`Basis`] says what of a trace is looked at; [`Sample`] sets all policies against LRU on it, [`curves()`] draws those
-//! that did best, [`memory()`] finds where more memory stops paying, [`replay`](mod@replay) replays the trace on
-//! arrangements and prices them. [`recommend()`] decides by all of that, and by nothing else. [`advise()`] does it all.
+//! [`AdviceBasis`] selects the part of the trace to analyse, [`PolicySample`] compares all policies with LRU on it,
+//! [`curves()`] computes the curves of the best ones, [`memory()`] finds the recommended amount of memory, and
+//! [`replay`](mod@replay) replays the trace on arrangements, which are then priced. [`recommend()`] decides by these
+//! results alone. [`advise()`] does all of it.
 
 mod advice;
 mod basis;
@@ -35,5 +36,5 @@ use manometer_trace::TraceReader;
 
 use crate::CacheError;
 
-/// Opens the trace anew: it is walked over more than once, and by several threads.
+/// Opens the trace again: it is read more than once, and by several threads.
 pub type OpenTrace<'a> = &'a (dyn Fn() -> Result<Box<dyn TraceReader>, CacheError> + Sync);

@@ -1,4 +1,4 @@
-//! What arrangements cost for what they did.
+//! The cost of arrangements for their throughput.
 
 use serde::Serialize;
 
@@ -8,69 +8,69 @@ use crate::cost::{self, BreakEven, CostRule, DeviceLevel, Prices, break_even, co
 use crate::raid_level::RaidLevel;
 use crate::tier::Arrangement;
 
-/// The name of the results of a trace where a goal is given.
+/// The name of a trace's results in a goal.
 pub const WORKLOAD: &str = "trace";
 
-/// What an arrangement is.
+/// The kind of an arrangement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierKind {
-    /// Disks alone.
+    /// Disks only.
     Disks,
-    /// SSDs alone.
+    /// SSDs only.
     Ssds,
-    /// SSDs that cache before disks, or before others.
+    /// SSDs as a cache in front of disks or other SSDs.
     Cached,
 }
 
-/// An arrangement with its price.
+/// An arrangement with its throughput and cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PricedTier {
     /// Its name.
     pub arrangement: String,
-    /// What it is.
+    /// Its kind.
     pub tier: TierKind,
-    /// What it does, in 10^6 bytes per second.
+    /// Throughput in 10^6 bytes per second.
     pub mb_per_s: f64,
-    /// The same in requests.
+    /// Throughput in requests per second.
     pub requests_per_s: f64,
-    /// The mean of what requests take.
+    /// Mean latency in microseconds.
     pub latency_mean_us: f64,
-    /// Of the pages that reads requested, those found in memory.
+    /// The share of pages read that were found in memory.
     pub ram_hit_ratio: Option<f64>,
-    /// Of the blocks that the cache was requested, those found.
+    /// The share of blocks requested of the cache that hit.
     pub cache_hit_ratio: Option<f64>,
-    /// All that it costs, by the rule.
+    /// Total cost, by the cost rule.
     pub cost: f64,
-    /// That by MB/s.
+    /// Cost per MB/s.
     pub cost_per_mb_per_s: f64,
-    /// That by 1,000 requests per second.
+    /// Cost per 1,000 requests per second.
     pub cost_per_1000_requests_per_s: Option<f64>,
-    /// The origin alone, by its place.
+    /// The index of the arrangement with the same origin and no cache.
     pub alone: Option<usize>,
-    /// The price of a GB of the cache's devices at which it costs as much per MB/s as the origin alone.
+    /// The break-even price per GB of the cache's devices, at which it costs as much per MB/s as the origin alone.
     pub break_even_per_gb: Option<f64>,
-    /// That price now.
+    /// The current price per GB.
     pub per_gb_now: Option<f64>,
     /// Why there is no break-even.
     pub break_even_reason: Option<String>,
 }
 
-/// Arrangements with their prices.
+/// Arrangements with their costs.
 #[derive(Debug, Clone)]
 pub struct PricedTiers {
-    /// In the order in which they were given.
+    /// In the given order.
     pub tiers: Vec<PricedTier>,
-    /// As [`cost`] knows them.
+    /// The results as [`cost`] uses them.
     pub outcomes: Vec<cost::ArrangementResult>,
-    /// What it says of them.
+    /// Their costs.
     pub costs: Vec<cost::ArrangementCost>,
-    /// Whether prices of a GB were counted, as some devices have no other.
+    /// Whether prices per GB were used, because some devices have no other.
     pub is_per_gb: bool,
 }
 
-/// Prices what arrangements did: what has to be paid for whole devices, or, where one of them has a price by the GB
-/// alone, by the GB.
+/// Computes the cost of arrangements: that of whole devices or, if one of them has only a price per GB, the cost per
+/// GB.
 ///
 /// # Errors
 /// A device has no price, or is too small.

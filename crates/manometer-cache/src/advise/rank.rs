@@ -1,4 +1,4 @@
-//! All policies against LRU, on the same requests.
+//! Compares all policies with LRU on the same requests.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -16,32 +16,32 @@ use crate::sampling::RequestSampler;
 use crate::trace_scan::scan_trace;
 use manometer_trace::TraceReader;
 
-/// The sizes at which policies are compared, as shares of what all objects take.
+/// The sizes at which policies are compared, as shares of the size of all objects.
 const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 0.6];
 
-/// A policy against LRU.
+/// A policy compared with LRU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicyRank {
     /// Its name.
     pub policy: String,
-    /// Its misses by LRU's, less 1, in the mean over the sizes: below 0 it misses less.
+    /// Its misses divided by LRU's, minus 1, averaged over the sizes; below 0 it misses less.
     pub relative: f64,
-    /// Half of the 95 % interval around that; 0 where all keys were simulated.
+    /// Half the width of the 95 % confidence interval; 0 if all keys were simulated.
     pub error: f64,
-    /// Its miss ratios in the sample, at each size.
+    /// Its miss ratios in the sample, by size.
     pub miss_ratios: Vec<f64>,
 }
 
 /// All policies, the best first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicyRanking {
-    /// The sizes: objects, or bytes.
+    /// The sizes in objects or bytes.
     pub capacities: Vec<u64>,
-    /// The requests that were simulated.
+    /// The number of simulated requests.
     pub requests: u64,
-    /// Every policy but OPT.
+    /// Every policy except OPT.
     pub policies: Vec<PolicyRank>,
-    /// OPT, which knows what will be requested: no policy can do better where objects are alike.
+    /// OPT, which knows the future: for objects of equal size no policy misses less.
     pub bound: Option<PolicyRank>,
 }
 
@@ -50,12 +50,12 @@ pub struct PolicyRanking {
 pub struct PolicySample {
     requests: Requests,
     basis: AdviceBasis,
-    /// The requests of all keys.
+    /// The number of requests for all keys.
     all: u64,
 }
 
 impl PolicySample {
-    /// Reads those of the basis.
+    /// Reads the requests of the basis.
     ///
     /// # Errors
     /// They do not fit in memory.
@@ -69,7 +69,7 @@ impl PolicySample {
         Ok(Self { requests: sampled.finish().0, basis: *basis, all: scan.requests })
     }
 
-    /// Simulates every policy at shares of `footprint`, in miniature where the basis is a sample.
+    /// Simulates every policy at shares of `footprint`; if the basis is a sample, as miniature simulations.
     ///
     /// # Errors
     /// A policy is not known by its own name.
@@ -93,8 +93,8 @@ impl PolicySample {
         Ok(PolicyRanking { capacities, requests, policies, bound })
     }
 
-    /// The curves of policies at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
-    /// by how much they differ in miniature, from where caches in miniature hold enough.
+    /// The curves of policies at the sizes of LRU's, which is known for all keys. If the basis is a sample, a curve is
+    /// LRU's plus the difference of the miniature simulations, from the size on at which those hold enough objects.
     pub fn curves(&self, policies: &[PolicySpec], lru: &[CurvePoint]) -> Vec<Vec<CurvePoint>> {
         let mini = self.miniature();
         if self.basis.rate < 1.0 {
@@ -109,7 +109,7 @@ impl PolicySample {
         MiniatureSimulation { requests: &self.requests, by_size, seed, rate, all: self.all }
     }
 
-    /// Every policy at every capacity, policy by policy.
+    /// Simulates every policy at every capacity, policy by policy.
     fn simulate(&self, choices: &[PolicySpec], capacities: &[u64]) -> Vec<GroupMisses> {
         let cells: Vec<(&PolicySpec, u64)> =
             choices.iter().flat_map(|choice| capacities.iter().map(move |capacity| (choice, *capacity))).collect();
@@ -128,7 +128,8 @@ fn sum(misses: &GroupMisses) -> f64 {
     misses.iter().sum::<u64>() as f64
 }
 
-/// The mean over the sizes of own misses by LRU's, less 1, and how sure it is by how far groups of keys are off it.
+/// The mean over the sizes of the misses divided by LRU's, minus 1, and its uncertainty from the differences between
+/// groups of keys.
 fn against(own: &[GroupMisses], lru: &[GroupMisses], rate: f64) -> PolicyRank {
     let mut off = [0.0; KEY_GROUPS];
     let mut ratios = Vec::new();

@@ -1,4 +1,4 @@
-//! The decision, by what was found and nothing else.
+//! The recommendation, by the results of the analysis alone.
 
 use manometer_measure::human::{bytes, percent, significant};
 use serde::Serialize;
@@ -8,50 +8,49 @@ use super::pricing::{PricedTier, TierKind};
 use super::rank::PolicyRanking;
 use super::replay::{SensitivityChange, SensitivityResult};
 
-/// Another policy than LRU is not worth it for less than this share of LRU's misses.
+/// The smallest reduction of LRU's misses for which another policy is recommended.
 pub const GAIN_MIN: f64 = 0.01;
-/// From how many times what objects take their pages on storage are worth a word.
+/// The ratio of storage pages to object sizes from which a note is given.
 const PAGES_MIN: f64 = 1.5;
 
-/// What was found.
+/// The results that decide.
 #[derive(Debug, Clone)]
 pub struct Evidence<'a> {
     /// Whether any request reads.
     pub has_reads: bool,
-    /// Which policy, by [`PolicyVerdict::of`].
+    /// The recommended policy, by [`PolicyVerdict::of`].
     pub policy: &'a PolicyVerdict,
-    /// Where more memory stops paying with it.
+    /// The recommended amount of memory with it.
     pub memory: &'a MemoryAdvice,
-    /// What all objects take.
+    /// The size of all objects in bytes.
     pub footprint_bytes: u64,
-    /// What those take that were replayed, in the pages of storage.
+    /// The size of the replayed objects in whole pages of storage.
     pub storage_bytes: u64,
-    /// What arrangements do and cost.
+    /// Throughput and cost of the arrangements.
     pub tiers: &'a [PricedTier],
-    /// What the cheapest with a cache does after changes.
+    /// The sensitivity of the cheapest arrangement with a cache.
     pub varied: &'a [SensitivityResult],
-    /// Of the prices.
+    /// The currency of the prices.
     pub currency: &'a str,
-    /// When they were.
+    /// The dates of the prices.
     pub dates: &'a str,
 }
 
-/// Which policy.
+/// The recommended policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicyVerdict {
-    /// What to take.
+    /// The recommendation.
     pub policy: String,
-    /// What did best, LRU where nothing did better.
+    /// The policy with the fewest misses; LRU if none has fewer.
     pub best: String,
-    /// Its misses by LRU's, less 1.
+    /// Its misses divided by LRU's, minus 1.
     pub relative: f64,
-    /// Half of the 95 % interval around that.
+    /// Half the width of the 95 % confidence interval.
     pub error: f64,
 }
 
 impl PolicyVerdict {
-    /// The policy that did best, if it has fewer misses than LRU by more than the error and by a hundredth of them at
-    /// least; else LRU.
+    /// The best policy, if it has fewer misses than LRU by more than the error and by at least one percent; else LRU.
     pub fn of(ranking: &PolicyRanking) -> Self {
         let best = ranking.policies.iter().find(|ranked| ranked.relative < 0.0);
         let (name, relative, error) =
@@ -66,9 +65,9 @@ impl PolicyVerdict {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum SsdVerdict {
-    /// It does.
+    /// It pays.
     Pays(SsdComparison),
-    /// It does not.
+    /// It does not pay.
     DoesNotPay(SsdComparison),
     /// It is unknown.
     Unknown {
@@ -77,50 +76,50 @@ pub enum SsdVerdict {
     },
 }
 
-/// The arrangement with a cache that costs least per MB/s, against its origin alone.
+/// The arrangement with a cache and the lowest cost per MB/s, compared with its origin alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SsdComparison {
     /// The arrangement.
     pub arrangement: String,
-    /// Its origin alone.
+    /// Its origin without the cache.
     pub alone: String,
-    /// How many times as fast it is.
+    /// Its throughput divided by that of the origin alone.
     pub times_as_fast: f64,
-    /// The price of a GB of SSD up to which it pays.
+    /// The break-even price per GB of SSD.
     pub break_even_per_gb: f64,
-    /// That price now.
+    /// The current price per GB.
     pub per_gb_now: f64,
-    /// Whether it pays at half that price.
+    /// Whether it pays at half the price.
     pub pays_at_half: bool,
-    /// Whether it pays at twice.
+    /// Whether it pays at twice the price.
     pub pays_at_twice: bool,
 }
 
-/// A sentence, and what it is about.
+/// A sentence of the recommendation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdviceSentence {
-    /// `memory`, `policy`, `ssd`, `sensitivity` or `caution`.
+    /// Its subject: `memory`, `policy`, `ssd`, `sensitivity` or `caution`.
     pub about: &'static str,
-    /// What it says.
+    /// The sentence.
     pub text: String,
 }
 
-/// The decision.
+/// The recommendation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
-    /// How much memory, in bytes.
+    /// The amount of memory in bytes.
     pub memory_bytes: u64,
-    /// Which policy.
+    /// The policy.
     pub policy: PolicyVerdict,
     /// Whether an SSD tier pays.
     pub ssd: SsdVerdict,
-    /// What costs least per MB/s of all.
+    /// The arrangement with the lowest cost per MB/s.
     pub cheapest: Option<String>,
-    /// All of it in sentences.
+    /// The recommendation in sentences.
     pub sentences: Vec<AdviceSentence>,
 }
 
-/// The place of the arrangement with a cache that costs least per MB/s of those whose break-even is known.
+/// The index of the arrangement with a cache and the lowest cost per MB/s among those with a known break-even.
 pub fn best_cached(tiers: &[PricedTier]) -> Option<usize> {
     let known = |place: &usize| tiers[*place].tier == TierKind::Cached && tiers[*place].break_even_per_gb.is_some();
     (0..tiers.len()).filter(known).min_by(|one, other| by_cost(&tiers[*one], &tiers[*other]))
@@ -130,7 +129,7 @@ fn by_cost(one: &PricedTier, other: &PricedTier) -> std::cmp::Ordering {
     one.cost_per_mb_per_s.total_cmp(&other.cost_per_mb_per_s)
 }
 
-/// Decides.
+/// Recommends memory, policy and tier.
 pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
     let ssd = ssd(evidence.tiers);
     let cheapest = evidence.tiers.iter().min_by(|one, other| by_cost(one, other));
@@ -282,7 +281,7 @@ fn pages_sentence(evidence: &Evidence<'_>) -> String {
     )
 }
 
-/// Which changes would change the answer.
+/// Describes the changes that would change the answer.
 fn ssd_sensitivity(pays: &SsdComparison, is_yes: bool, varied: &[SensitivityResult]) -> String {
     let mut tried = vec![
         ("half the price of SSDs".to_owned(), Some(pays.pays_at_half)),

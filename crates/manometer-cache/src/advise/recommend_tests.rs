@@ -1,4 +1,4 @@
-//! Every verdict, by results that are made up.
+//! Tests of every verdict with made-up results.
 
 use super::memory::tests::curve;
 use super::recommend::{Evidence, PolicyVerdict, Recommendation, SsdVerdict, best_cached, recommend};
@@ -20,7 +20,7 @@ fn knee() -> MemoryAdvice {
     memory(&curve("lru", &[1.0, 0.6, 0.1, 0.1, 0.1, 0.1])).unwrap()
 }
 
-/// Disks, and an SSD before them that makes them so fast and pays up to such a price, now 1.
+/// Disks, and an SSD cache with a throughput and a break-even price; its current price is 1.
 fn tiers(cached_mb_per_s: f64, break_even: f64) -> Vec<PricedTier> {
     let tier = |arrangement: &str, tier, mb_per_s: f64, cost: f64| PricedTier {
         arrangement: arrangement.to_owned(),

@@ -1,4 +1,4 @@
-//! A trace replayed on arrangements.
+//! Replays a trace on arrangements.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use crate::CacheError;
 use crate::tier::workload::{TraceRequests, TraceSettings, read_trace};
 use crate::tier::{Arrangement, TierLoad, TierResult, run};
 
-/// An arrangement, and what it did.
+/// An arrangement and its result.
 #[derive(Debug, Clone)]
 pub struct ReplayResult {
     /// The arrangement.
     pub arrangement: Arrangement,
-    /// What it did.
+    /// Its result.
     pub outcome: TierResult,
 }
 
-/// What was changed to see whether the answer depends on it.
+/// A change for the sensitivity analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SensitivityChange {
-    /// The memory, times so much.
+    /// The memory, by a factor.
     Memory(f64),
     /// The memory, as a share of the origin.
     MemoryShare(f64),
-    /// The cache, times so much.
+    /// The cache size, by a factor.
     Cache(f64),
 }
 
-/// What is changed: little memory is 20 % of 20 % of the origin, as in the cache thesis.
+/// The changes. Little memory is 20 % of 20 % of the origin, as in the cache thesis.
 pub const CHANGES: [SensitivityChange; 5] = [
     SensitivityChange::Memory(0.5),
     SensitivityChange::Memory(2.0),
@@ -41,22 +41,22 @@ pub const CHANGES: [SensitivityChange; 5] = [
     SensitivityChange::Cache(2.0),
 ];
 
-/// A change, and what an arrangement did then with its cache and without.
+/// A change, and the throughput of an arrangement with and without its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SensitivityResult {
-    /// What was changed.
+    /// The change.
     pub change: SensitivityChange,
-    /// The origin alone, in 10^6 bytes per second.
+    /// The throughput of the origin alone, in 10^6 bytes per second.
     pub alone_mb_per_s: f64,
-    /// With the cache.
+    /// The throughput with the cache.
     pub cached_mb_per_s: f64,
-    /// The price of a GB of the cache's devices at which it pays, where that is known.
+    /// The break-even price per GB of the cache's devices, if known.
     pub break_even_per_gb: Option<f64>,
-    /// Whether it pays today.
+    /// Whether the cache pays at the current price.
     pub pays: Option<bool>,
 }
 
-/// A trace as it is replayed.
+/// A trace to replay.
 #[derive(Debug, Clone)]
 pub struct ReplayInput {
     trace: Arc<TraceRequests>,
@@ -64,7 +64,7 @@ pub struct ReplayInput {
 }
 
 impl ReplayInput {
-    /// Reads up to so many requests, to be sent by so many threads, each when its last one was answered.
+    /// Reads up to `requests` requests, to be sent by `threads` threads in a closed loop.
     ///
     /// # Errors
     /// There are none, or they are of two kinds.
@@ -82,20 +82,20 @@ impl ReplayInput {
         Ok(Self { trace: Arc::new(trace), settings })
     }
 
-    /// The bytes of storage that the requests touch.
+    /// Bytes of storage that the requests touch.
     pub fn bytes(&self) -> u64 {
         self.trace.bytes
     }
 
-    /// How many requests there are.
+    /// The number of requests.
     pub fn requests(&self) -> u64 {
         self.trace.requests.len() as u64
     }
 
-    /// Replays it on each arrangement, all over the cores.
+    /// Replays it on each arrangement, in parallel.
     ///
     /// # Errors
-    /// One of them does not hold it.
+    /// One of them is too small.
     pub fn on(&self, arrangements: Vec<Arrangement>) -> Result<Vec<ReplayResult>, CacheError> {
         let ran = arrangements.into_par_iter().with_max_len(1).map(|arrangement| {
             let outcome = run(&arrangement, &TierLoad::Trace(Arc::clone(&self.trace), self.settings))
@@ -106,7 +106,7 @@ impl ReplayInput {
     }
 }
 
-/// An arrangement with a change; none where it has no cache that could be changed, or the changed one cannot be.
+/// An arrangement with a change; `None` without a cache to change, or if the result is invalid.
 pub fn changed(arrangement: &Arrangement, change: SensitivityChange) -> Option<Arrangement> {
     let mut other = arrangement.clone();
     let times = |size: ByteSize, times: f64| ByteSize((size.0 as f64 * times) as u64);
@@ -114,7 +114,7 @@ pub fn changed(arrangement: &Arrangement, change: SensitivityChange) -> Option<A
         SensitivityChange::Memory(factor) => other.host.ram = times(other.host.ram, factor),
         SensitivityChange::MemoryShare(share) => {
             let little = times(other.origin.size, share);
-            // As much or more would say nothing that half and twice as much do not.
+            // As much or more adds nothing to half and twice as much.
             (little.0 < other.host.ram.0 / 2).then(|| other.host.ram = little)?;
         }
         SensitivityChange::Cache(factor) => {
@@ -125,7 +125,7 @@ pub fn changed(arrangement: &Arrangement, change: SensitivityChange) -> Option<A
     other.validate().is_ok().then_some(other)
 }
 
-/// Adds for each arrangement with a cache that of the same origin without, where it is not there.
+/// Adds the origin without a cache of each arrangement with one, unless it is there.
 pub fn with_origins(mut arrangements: Vec<Arrangement>) -> Vec<Arrangement> {
     let origin = |arrangement: &Arrangement| {
         let origin = &arrangement.origin;

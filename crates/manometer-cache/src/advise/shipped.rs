@@ -1,4 +1,4 @@
-//! The arrangements that a trace is tried on unless others are named, as large as the trace requests.
+//! The shipped arrangements, sized for the trace.
 
 use std::collections::BTreeMap;
 
@@ -18,34 +18,34 @@ macro_rules! shipped {
 const ARRANGEMENTS: [(&str, &str); 7] =
     shipped!["1h", "4h0", "1s", "bcache-1s-1h", "dmcache-1s-1h", "bcache-1s-4h0", "dmcache-1s-4h0"];
 const DEVICES: &str = include_str!("../../../../arrangements/devices.toml");
-/// The name and the text of the prices that are taken unless others are named.
+/// The name and the text of the shipped prices.
 pub const SHIPPED_PRICES: (&str, &str) =
     ("prices-2015.toml", include_str!("../../../../arrangements/prices-2015.toml"));
 
-/// How much larger storage is than what the trace touches of it.
+/// Storage size divided by the size that the trace touches.
 const ROOM: f64 = 1.25;
 /// The cache as a share of the origin, as in the cache thesis.
 const CACHE_SHARE: f64 = 0.2;
-/// The least memory: that of a few requests.
+/// The least memory in bytes: room for a few requests.
 const RAM_MIN: u64 = 1 << 20;
-/// The least that data lie on: half the cache that goes with it is a few blocks and buckets of any of the arrangements,
-/// and has room for what is noted about them.
+/// The smallest origin in bytes: half its cache is a few blocks and buckets of any arrangement, and has room for their
+/// metadata.
 const ORIGIN_MIN: u64 = 20 << 20;
 const MIB: u64 = 1 << 20;
 
-/// How large the levels are.
+/// The sizes of the levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TierSizes {
-    /// What data come from.
+    /// The origin.
     pub origin: u64,
-    /// The SSD before it.
+    /// The SSD cache.
     pub cache: u64,
-    /// The memory for pages of files.
+    /// The page cache.
     pub ram: u64,
 }
 
 impl TierSizes {
-    /// For a trace that touches so many bytes of storage, with so much memory.
+    /// The sizes for a trace that touches `touched` bytes, with `ram` bytes of memory.
     pub fn of(touched: u64, ram: u64) -> Self {
         let mib = |bytes: f64| (bytes as u64).div_ceil(MIB).saturating_mul(MIB);
         let origin = mib(touched as f64 * ROOM).max(ORIGIN_MIN);
@@ -54,7 +54,7 @@ impl TierSizes {
     }
 }
 
-/// What is read of the file of an arrangement: its sizes are set, its workloads ignored.
+/// The parts of an arrangement's file that are used: sizes are replaced, workloads ignored.
 #[derive(Deserialize)]
 struct ArrangementShape {
     host: HostSettings,
@@ -62,7 +62,7 @@ struct ArrangementShape {
     cache: Option<SecondLevelSettings>,
 }
 
-/// The shipped arrangements that decide whether an SSD tier pays: disks, SSDs, and SSDs before disks.
+/// The shipped arrangements that decide whether an SSD tier pays: disks, SSDs, and SSDs in front of disks.
 ///
 /// # Errors
 /// The data do not fit on their devices.

@@ -1,39 +1,39 @@
-//! The character of a trace, as far as caches care.
+//! The properties of a trace that matter for caches.
 
 use manometer_trace::Operation;
 use manometer_trace::character::Report;
 use serde::Serialize;
 
-/// The character of a trace. What it does not hold is null.
+/// The properties of a trace. What the trace does not contain is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceTraits {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Different keys; an estimate where they are sampled.
+    /// The number of different keys; an estimate if they are sampled.
     pub keys: f64,
-    /// The size of all objects that are requested of a cache.
+    /// The size of all requested objects in bytes.
     pub footprint_bytes: u64,
-    /// The share of the requests that read.
+    /// The share of reads.
     pub reads_share: f64,
-    /// The share that store.
+    /// The share of writes.
     pub writes_share: f64,
-    /// The share that drop: deletes and discards.
+    /// The share of deletes and discards.
     pub drops_share: f64,
-    /// The exponent of Zipf's law as it fits best.
+    /// The exponent of the best fit of Zipf's law.
     pub zipf_exponent: Option<f64>,
     /// Its standard error.
     pub zipf_error: Option<f64>,
-    /// Why there is none.
+    /// Why there is no exponent.
     pub zipf_reason: Option<String>,
-    /// The share of the keys that are requested once.
+    /// The share of keys requested once.
     pub one_hit_keys_share: Option<f64>,
-    /// The share of the requests that are for those.
+    /// The share of the requests for those keys.
     pub one_hit_requests_share: Option<f64>,
-    /// The share of the requests that are the first for their key: no cache can answer them.
+    /// The share of first requests for a key, which no cache can hit.
     pub first_uses_share: f64,
-    /// From the earliest request to the latest.
+    /// The time from the earliest request to the latest.
     pub span_s: Option<f64>,
-    /// Requests a second over that.
+    /// The mean request rate.
     pub requests_per_s: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ impl TraceTraits {
         let share = |wanted: fn(Operation) -> bool| -> f64 {
             let is_wanted = |name: &str| name.parse::<Operation>().is_ok_and(wanted);
             let wanted = report.operations.iter().filter(|(name, _)| is_wanted(name));
-            // A sum of nothing would be -0.
+            // An empty sum would be -0.
             wanted.fold(0.0, |sum, (_, operation)| sum + operation.share)
         };
         let zipf = report.popularity.as_ref().and_then(|popularity| popularity.zipf.as_ref());

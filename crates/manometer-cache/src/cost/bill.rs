@@ -1,4 +1,4 @@
-//! What each arrangement costs.
+//! The cost of arrangements.
 
 use super::parts::CostParts;
 use super::price::Prices;
@@ -8,42 +8,43 @@ use super::ssd_life::SsdLife;
 use crate::error::CacheError;
 use crate::raid_level::RaidLevel;
 
-/// What one arrangement costs on one workload.
+/// The cost of an arrangement on a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrangementCost {
-    /// All that is counted.
+    /// The total cost.
     pub total: f64,
-    /// The devices, when they are bought first.
+    /// The initial cost of the devices.
     pub devices: f64,
-    /// Their energy over the years, where it is known.
+    /// The cost of energy over the years, if known.
     pub energy: Option<f64>,
-    /// SSDs bought anew over the years, where it is known.
+    /// The cost of replacing worn SSDs over the years, if known.
     pub replacement: Option<f64>,
-    /// The total by MB/s.
+    /// Total per MB/s.
     pub per_mb_per_s: f64,
-    /// The total by 1,000 requests per second.
+    /// Total per 1,000 requests per second.
     pub per_1000_requests_per_s: Option<f64>,
-    /// How long the SSDs last.
+    /// The lifetime of the SSDs.
     pub life: SsdLife,
-    /// The GB of the cache that are counted, and the price of each.
+    /// The GB of the cache that are paid for, and their price per GB.
     pub cache_gb: Option<(f64, f64)>,
 }
 
-/// What all arrangements cost, counted alike.
+/// The costs of all arrangements, computed by the same rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostReport {
-    /// A cost for each outcome.
+    /// The cost of each result.
     pub costs: Vec<ArrangementCost>,
-    /// Why energy is in no total.
+    /// Why energy is not included.
     pub energy_left_out: Option<String>,
-    /// Why SSDs bought anew are in no total.
+    /// Why replacement of SSDs is not included.
     pub replacement_left_out: Option<String>,
-    /// Arrangements with devices bought by the GB that were taken to hold nothing twice, as their `raid` is unknown.
+    /// Arrangements with devices bought by the GB that were assumed to have no redundancy, because their `raid` is
+    /// unknown.
     pub raid_unknown: Vec<String>,
 }
 
-/// Counts what the arrangements cost. Over years, energy and SSDs bought anew count where they are known for all
-/// outcomes, else for none: totals must compare.
+/// Computes the costs of arrangements. Energy and replacement over the years are included if they are known for all
+/// results, so that totals are comparable.
 ///
 /// # Errors
 /// A device has no price, or is too small.

@@ -1,4 +1,4 @@
-//! The price at which a cache pays.
+//! The break-even price of a cache.
 
 use super::bill::ArrangementCost;
 use super::result::ArrangementResult;
@@ -6,21 +6,21 @@ use super::result::ArrangementResult;
 /// When an arrangement with a cache costs as much per MB/s as its origin alone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BreakEven {
-    /// The price of a GB of the cache's devices at which it does; below zero where a cache would not pay for nothing.
+    /// The break-even price per GB of the cache's devices; negative if a cache would not pay even for free.
     At {
-        /// Which of the outcomes is the origin alone.
+        /// The index of the result of the origin alone.
         alone: usize,
-        /// That price.
+        /// The break-even price.
         per_gb: f64,
-        /// The price today.
+        /// The current price.
         per_gb_now: f64,
     },
-    /// Why it is unknown.
+    /// The reason why it is unknown.
     Unknown(String),
 }
 
 impl BreakEven {
-    /// Whether the cache pays at today's price, where that is known.
+    /// Whether the cache pays at the current price, if known.
     pub fn pays(&self) -> Option<bool> {
         match self {
             Self::At { per_gb, per_gb_now, .. } => Some(per_gb >= per_gb_now),
@@ -29,7 +29,7 @@ impl BreakEven {
     }
 }
 
-/// For each outcome with a cache, by its index: from what price on the cache pays.
+/// The break-even of each result with a cache, by index.
 pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> Vec<(usize, BreakEven)> {
     let with_cache = |(index, cost): (usize, &ArrangementCost)| {
         let (gb, per_gb_now) = cost.cache_gb?;
@@ -47,7 +47,7 @@ pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> 
     costs.iter().enumerate().filter_map(with_cache).collect()
 }
 
-/// Which outcome is that of the same origin without a cache.
+/// The index of the result of the same origin without a cache.
 fn alone(outcome: &ArrangementResult, outcomes: &[ArrangementResult]) -> Result<usize, String> {
     let same = |other: &ArrangementResult| {
         other.cache.is_none() && other.workload == outcome.workload && other.origin == outcome.origin

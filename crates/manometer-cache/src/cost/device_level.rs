@@ -1,4 +1,4 @@
-//! A level of storage: devices of one kind, alone or as a RAID.
+//! A storage level: devices of one kind, single or as a RAID array.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,20 +7,20 @@ use super::positive::positive;
 use crate::error::CacheError;
 use crate::raid_level::RaidLevel;
 
-/// The devices that hold the data, or the cache.
+/// The devices of the origin or of the cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceLevel {
-    /// What the prices call the devices.
+    /// The name of the devices in the price file.
     pub device: String,
-    /// How many there are.
+    /// The number of devices.
     pub count: u32,
-    /// What all of them hold together, after RAID.
+    /// Usable capacity in bytes, after RAID.
     pub bytes: f64,
-    /// How, where that is known.
+    /// The RAID level, if known.
     pub raid: RaidLevel,
 }
 
-/// A level as results have it.
+/// A level as stored in a result file.
 #[derive(Debug, Deserialize)]
 pub(super) struct RawLevel {
     device: String,
@@ -30,7 +30,7 @@ pub(super) struct RawLevel {
 }
 
 impl DeviceLevel {
-    /// What the devices hold with copies and parity; without a level of RAID nothing is held twice.
+    /// Raw capacity in bytes, with copies and parity; without a RAID level there is no redundancy.
     pub fn raw_bytes(&self) -> f64 {
         let count = f64::from(self.count);
         self.bytes

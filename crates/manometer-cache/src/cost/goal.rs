@@ -1,4 +1,4 @@
-//! The cheapest arrangement that meets goals.
+//! The cheapest arrangement that reaches goals.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,23 +17,24 @@ pub enum GoalMetric {
     RequestsPerS,
 }
 
-/// The least that an arrangement has to reach on a workload.
+/// The least throughput of an arrangement on a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     /// The workload.
     pub workload: String,
-    /// Of what.
+    /// The metric.
     pub measure: GoalMetric,
-    /// How much.
+    /// The least value.
     pub least: f64,
 }
 
-/// Which arrangements meet all goals.
+/// The arrangements that reach all goals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoalVerdict {
-    /// Those that do with what they cost, the cheapest first; the dearest cost where goals are for several workloads.
+    /// Arrangements that reach them with their costs, cheapest first; the highest cost if goals are for several
+    /// workloads.
     pub meeting: Vec<(String, f64)>,
-    /// Those of which it is unknown, with the reason.
+    /// Undecided arrangements, with the reason.
     pub unknown: Vec<(String, String)>,
 }
 
@@ -79,7 +80,7 @@ impl Goal {
     }
 }
 
-/// Finds the arrangements that meet every goal.
+/// Finds the arrangements that reach every goal.
 ///
 /// # Errors
 /// There are no results of a goal's workload.
@@ -117,7 +118,7 @@ pub fn evaluate_goals(
     Ok(verdict)
 }
 
-/// The dearest of the costs on the goals' workloads; none where a goal is missed, whatever is not known of the others.
+/// The highest cost on the goals' workloads; `None` if a goal is missed, even if others are unknown.
 fn cost_where_met(goals: &[Goal], own: &[(&ArrangementResult, &ArrangementCost)]) -> Result<Option<f64>, String> {
     let judged: Vec<Result<Option<f64>, String>> = goals
         .iter()

@@ -1,7 +1,8 @@
-//! What arrangements of disks and SSDs cost for what they do.
+//! The cost of arrangements of disks and SSDs for their throughput.
 //!
-//! [`Prices`] and [`Outcome`]s are read from files and checked; [`bill()`] sets one against the other, [`verdict`]
-//! finds the cheapest arrangement that meets goals, and [`break_even()`] the price at which an SSD cache begins to pay.
+//! [`Prices`] and [`ArrangementResult`]s are read from files and checked. [`compute_costs`] computes the costs,
+//! [`evaluate_goals`] finds the cheapest arrangement that reaches goals, and [`break_even()`] the price at which an SSD
+//! cache begins to pay.
 
 mod bill;
 mod break_even;

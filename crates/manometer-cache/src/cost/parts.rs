@@ -7,7 +7,7 @@ use super::rule::CostRule;
 use super::ssd_life::{DAYS_PER_YEAR, SsdLife};
 use crate::CacheError;
 
-/// The parts of a cost, where they are wanted and known.
+/// The parts of a cost, if required and known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CostParts {
     pub(super) devices: f64,
@@ -17,17 +17,17 @@ pub(super) struct CostParts {
     pub(super) cache: Option<CachePart>,
 }
 
-/// What a cache's price bears on.
+/// The part of a cost that depends on the cache's price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CachePart {
     pub(super) per_gb: f64,
-    /// The GB that are bought at first.
+    /// GB bought initially.
     pub(super) gb: f64,
-    /// How many times they are bought anew.
+    /// The number of replacements.
     pub(super) replacements: f64,
 }
 
-/// A level, what its devices cost, and how many GB of them are bought.
+/// A level, the price of its devices, and the GB bought.
 struct PurchasedLevel<'a> {
     level: &'a DeviceLevel,
     price: &'a Price,

@@ -1,8 +1,8 @@
-//! Numbers as files give them.
+//! Checks of numbers in files.
 
 use crate::CacheError;
 
-/// That what is called `name` is above zero.
+/// Checks that the value called `name` is positive.
 pub(super) fn positive(name: &str, value: f64) -> Result<f64, CacheError> {
     if value.is_finite() && value > 0.0 {
         return Ok(value);
@@ -10,7 +10,7 @@ pub(super) fn positive(name: &str, value: f64) -> Result<f64, CacheError> {
     Err(CacheError::Invalid(format!("`{name}` is {value}: it has to be above zero")))
 }
 
-/// The same where it is given.
+/// As [`positive`], for an optional value.
 pub(super) fn optional_positive(name: &str, value: Option<f64>) -> Result<Option<f64>, CacheError> {
     value.map(|value| positive(name, value)).transpose()
 }

@@ -1,77 +1,77 @@
-//! What devices and electricity cost.
+//! Prices of devices and electricity.
 
 use serde::Deserialize;
 
 use super::device_level::DeviceLevel;
 use crate::CacheError;
 
-/// The bytes of a GB as shops sell it.
+/// Bytes of a GB as sold.
 const GB: f64 = 1e9;
-/// How many times its size on paper a device may hold: makers agreed on a few sectors more.
+/// The largest ratio of a device's capacity to its nominal size: makers add a few sectors.
 const SOLD_BELOW: f64 = 1.01;
 
-/// What a device stores in.
+/// The storage medium of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
-    /// On turning platters.
+    /// A hard disk.
     Hdd,
-    /// In flash, which writes wear.
+    /// An SSD, whose flash wears with writes.
     Ssd,
 }
 
-/// What a device costs.
+/// The price of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
-    /// What results call it.
+    /// The name of the device in results.
     pub device: String,
-    /// What it is sold as.
+    /// The product's name.
     pub product: String,
-    /// What it stores in.
+    /// The storage medium.
     pub kind: DeviceKind,
-    /// The price of one GB.
+    /// The price per GB.
     pub per_gb: f64,
-    /// The GB of a whole device, where devices are bought whole.
+    /// The size of a whole device in GB, if devices are bought whole.
     pub size_gb: Option<f64>,
-    /// When it cost that.
+    /// The date of the price.
     pub date: String,
-    /// Who says so.
+    /// The source of the price.
     pub source: String,
-    /// The power that it draws.
+    /// Power consumption in watts.
     pub watts: Option<f64>,
-    /// The bytes, in 10^12, that may be written to it.
+    /// Rated endurance in 10^12 bytes written.
     pub endurance_tb: Option<f64>,
-    /// Who says that.
+    /// The source of these data.
     pub data_sheet: Option<String>,
 }
 
-/// What electricity costs.
+/// The price of electricity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Electricity {
-    /// The price of a kWh.
+    /// The price per kWh.
     pub per_kwh: f64,
-    /// When it cost that.
+    /// The date of the price.
     pub date: String,
-    /// Who says so.
+    /// The source of the price.
     pub source: String,
 }
 
-/// A file of prices, all in one currency.
+/// A price file; all prices are in one currency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
-    /// Three letters, as `USD`.
+    /// The currency as three letters, such as `USD`.
     pub currency: String,
-    /// What a kWh costs.
+    /// The price of electricity.
     pub electricity: Option<Electricity>,
-    /// What devices cost.
+    /// The prices of devices.
     pub devices: Vec<Price>,
 }
 
 impl Prices {
-    /// What `device` costs.
+    /// The price of `device`.
     ///
     /// # Errors
-    /// It has no price; those that have are listed.
+    /// It has none; the error lists the devices that have one.
     pub fn of(&self, device: &str) -> Result<&Price, CacheError> {
         self.devices.iter().find(|price| price.device == device).ok_or_else(|| {
             let known: Vec<&str> = self.devices.iter().map(|price| price.device.as_str()).collect();
@@ -81,7 +81,7 @@ impl Prices {
 }
 
 impl Price {
-    /// The GB that are bought for a level: of whole devices, or those that it takes.
+    /// The GB bought for a level: of whole devices, or as used.
     pub(super) fn gb_bought(&self, level: &DeviceLevel) -> Result<f64, CacheError> {
         let needed = level.raw_bytes() / GB;
         let Some(size) = self.size_gb else { return Ok(needed) };

@@ -1,4 +1,4 @@
-//! The file of prices, read and checked.
+//! Reads and checks price files.
 
 use serde::Deserialize;
 use toml::{Spanned, Value};
@@ -45,7 +45,7 @@ impl Prices {
     /// Reads the prices in `text`, the content of `file`.
     ///
     /// # Errors
-    /// What is wrong with them, with its line.
+    /// The first problem, with its line.
     pub fn read(file: &str, text: &str) -> Result<Self, CacheError> {
         let document: PriceFile =
             toml::from_str(text).map_err(|error| CacheError::Invalid(format!("{file}: no prices: {error}")))?;
@@ -157,7 +157,7 @@ fn given(field: &str, text: Option<String>) -> Result<String, CacheError> {
     text.filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(field, wanted))
 }
 
-/// A year, a month or a day.
+/// A date: a year, a month or a day.
 fn date(value: Option<Value>) -> Result<String, CacheError> {
     let text = match value {
         Some(Value::String(text)) => text,

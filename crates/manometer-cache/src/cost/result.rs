@@ -1,4 +1,4 @@
-//! What arrangements were measured or computed to do.
+//! Measured or simulated results of arrangements.
 
 use serde::Deserialize;
 
@@ -6,24 +6,24 @@ use super::device_level::{DeviceLevel, RawLevel};
 use super::positive::{optional_positive, positive};
 use crate::CacheError;
 
-/// What an arrangement does on a workload.
+/// The result of an arrangement on a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrangementResult {
-    /// What it is called.
+    /// The arrangement's name.
     pub arrangement: String,
-    /// What it was put to.
+    /// The workload's name.
     pub workload: String,
-    /// Its throughput, in 10^6 bytes per second.
+    /// Throughput in 10^6 bytes per second.
     pub mb_per_s: f64,
-    /// The same in requests.
+    /// Throughput in requests per second.
     pub requests_per_s: Option<f64>,
-    /// How long it ran.
+    /// The length of the run.
     pub seconds: Option<f64>,
-    /// What holds the data.
+    /// The origin.
     pub origin: DeviceLevel,
-    /// What caches them.
+    /// The cache, if any.
     pub cache: Option<DeviceLevel>,
-    /// What was written to flash meanwhile, with write amplification.
+    /// Bytes written to flash during the run, including write amplification.
     pub ssd_bytes_written: Option<f64>,
 }
 
@@ -44,10 +44,10 @@ struct RawResult {
     ssd_bytes_written: Option<f64>,
 }
 
-/// Reads results, each with the name of its file and its text.
+/// Reads results from files, each given as name and text.
 ///
 /// # Errors
-/// What is wrong with them, with its file.
+/// The first problem, with its file.
 pub fn read_results(files: &[(String, String)]) -> Result<Vec<ArrangementResult>, CacheError> {
     let mut all: Vec<(&str, ArrangementResult)> = Vec::new();
     for (file, text) in files {
@@ -77,12 +77,12 @@ fn read(text: &str) -> Result<Vec<ArrangementResult>, CacheError> {
 }
 
 impl ArrangementResult {
-    /// The arrangement and the workload.
+    /// The names of the arrangement and the workload.
     pub fn name(&self) -> String {
         format!("`{}` on `{}`", self.arrangement, self.workload)
     }
 
-    /// The levels, what holds the data first.
+    /// The levels, the origin first.
     pub fn levels(&self) -> impl Iterator<Item = &DeviceLevel> {
         std::iter::once(&self.origin).chain(&self.cache)
     }

@@ -1,4 +1,4 @@
-//! How costs are computed.
+//! The rule by which costs are computed.
 
 /// What a cost includes.
 #[derive(Debug, Clone, Copy, PartialEq)]

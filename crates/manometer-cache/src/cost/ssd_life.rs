@@ -1,4 +1,4 @@
-//! How long the SSDs of an arrangement last.
+//! The lifetime of an arrangement's SSDs.
 
 use super::device_level::DeviceLevel;
 use super::price::Price;
@@ -8,21 +8,21 @@ pub(super) const DAYS_PER_YEAR: f64 = 365.25;
 const SECONDS_PER_YEAR: f64 = DAYS_PER_YEAR * 86_400.0;
 const TB: f64 = 1e12;
 
-/// How long SSDs last under a workload that goes on without a pause.
+/// The lifetime of SSDs under a continuous workload.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SsdLife {
-    /// There are none.
+    /// There are no SSDs.
     NoSsd,
     /// Nothing was written to them.
     NoWear,
-    /// Until as much is written as they are rated for.
+    /// The years until their rated endurance is used up.
     Years(f64),
-    /// Why it is not known.
+    /// The reason why it is unknown.
     Unknown(String),
 }
 
 impl SsdLife {
-    /// The life of the levels in `flash`, each with what its devices are.
+    /// The lifetime of the levels in `flash`, each with the price of its devices.
     pub(super) fn of(outcome: &ArrangementResult, flash: &[(&DeviceLevel, &Price)]) -> Self {
         let (level, price) = match flash {
             [] => return Self::NoSsd,
@@ -44,7 +44,7 @@ impl SsdLife {
         }
     }
 
-    /// How many times SSDs are replaced over `years`, where that is known.
+    /// How often SSDs are replaced within `years`, if known.
     pub(super) fn replacements(&self, years: f64) -> Option<f64> {
         match self {
             Self::NoSsd | Self::NoWear => Some(0.0),

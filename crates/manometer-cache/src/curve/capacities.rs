@@ -1,20 +1,20 @@
-//! The capacities at which a curve is counted.
+//! The capacities of a curve's points.
 
-/// Steps in each doubling of the capacities that are taken unasked.
+/// Points per doubling of the default capacities.
 const STEPS: u64 = 32;
 
-/// Capacities in ascending order, found quickly.
+/// Capacities in ascending order, with fast look-up.
 #[derive(Debug, Clone)]
 pub(crate) struct CapacityGrid {
     values: Vec<u64>,
-    /// Whether the user named just these.
+    /// Whether the user gave the capacities.
     is_explicit: bool,
-    /// For each length in bits the first value that long or longer.
+    /// For each bit length, the index of the first value of at least that length.
     starts: [u32; 66],
 }
 
 impl CapacityGrid {
-    /// The capacities given, or all in steps of a thirty-second.
+    /// The given capacities or, if none, all in steps of 1/32.
     pub(crate) fn new(explicit: &[u64]) -> Self {
         let mut values = explicit.to_vec();
         let is_explicit = !values.is_empty();
@@ -33,13 +33,13 @@ impl CapacityGrid {
         &self.values
     }
 
-    /// How many of them are worth showing: all that were requested, or those up to the first that all keys fit in.
+    /// The number of capacities to show: all given ones, or those up to the first that holds all keys.
     pub(crate) fn shown_len(&self, footprint: f64) -> usize {
         let enough = self.values.partition_point(|value| (*value as f64) < footprint) + 1;
         if self.is_explicit { self.values.len() } else { enough.min(self.values.len()) }
     }
 
-    /// Four to each doubling of those that the user did not name, and the first that all keys fit in; all of those named.
+    /// Four default capacities per doubling, and the first that holds all keys; or all given ones.
     pub(crate) fn coarse(&self, footprint: f64) -> impl Iterator<Item = u64> + '_ {
         let worth = &self.values[..self.shown_len(footprint)];
         let is_some = move |value: &u64| {
@@ -49,7 +49,7 @@ impl CapacityGrid {
         worth.iter().copied().filter(is_some)
     }
 
-    /// The first capacity that is at least `depth`; as many as there are where none is.
+    /// The index of the first capacity of at least `depth`; the number of capacities if there is none.
     #[inline]
     pub(crate) fn index_at_least(&self, depth: u64) -> usize {
         let bits = bits_of(depth) as usize;

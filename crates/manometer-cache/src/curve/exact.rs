@@ -1,4 +1,4 @@
-//! LRU's curve from every request.
+//! LRU's exact curve, from every request.
 
 use manometer_trace::Record;
 
@@ -11,7 +11,7 @@ use crate::lru_stack::LruStack;
 use crate::requests::too_many_keys;
 use crate::weight::{ByteWeight, UnitWeight, Weight};
 
-/// A walk that has just begun.
+/// A new pass.
 pub(super) fn walk(grid: &CapacityGrid, by_size: bool) -> Box<dyn LruCurveBuilder + '_> {
     match by_size {
         true => Box::new(ExactLruCurve::<ByteTree, ByteWeight>::new(grid, true)),

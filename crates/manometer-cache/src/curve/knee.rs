@@ -1,14 +1,13 @@
-//! Where more cache stops paying.
+//! The knees of a curve: the sizes beyond which more cache hardly helps.
 
 use super::CurvePoint;
 
-/// By how much of the whole fall a knee stands off the line around it, at the least.
+/// The least distance of a knee from the line, as a share of the curve's whole fall.
 const BEND_MIN: f64 = 0.05;
 
-/// The knees of a curve by capacity: where it stands farthest below the straight line between its ends, over a scale on
-/// which each doubling of the cache counts alike, and again between that and either end (Satopää and others, Kneedle,
-/// 2011, applied to the parts as well). A shoulder, where it stands farther above the line, parts it likewise without
-/// being one.
+/// The knees of a curve by capacity: the point farthest below the straight line between its ends, on a logarithmic
+/// scale of capacity, and recursively in both parts (Satopää and others, Kneedle, 2011). A shoulder, a point farther
+/// above the line, divides the curve too but is no knee.
 pub fn knees(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     let fall = first.miss_ratio - last.miss_ratio;

@@ -1,8 +1,8 @@
-//! Any policy's curve: each capacity simulated, over all keys or in miniature over a sample of them with as much less
-//! capacity (Waldspurger and others, USENIX ATC 2017).
+//! The curve of any policy by simulation of each capacity: on all keys, or as a miniature simulation on a sample of
+//! keys with a proportionally smaller capacity (Waldspurger and others, USENIX ATC 2017).
 //!
-//! Which keys are in the sample moves the misses of all policies alike. LRU's are known better, from a walk over all
-//! requests, and so is by how much the sample is off for LRU: the miniature of another policy is corrected by as much.
+//! The choice of sampled keys affects the misses of all policies alike. LRU's misses are known from a pass over all
+//! requests, and so is the sample's error for LRU; the result of another policy is corrected by it.
 
 use rayon::prelude::*;
 
@@ -12,27 +12,27 @@ use super::{CurvePoint, MissRatioCurve};
 use crate::policy_spec::PolicySpec;
 use crate::requests::Requests;
 
-/// The fewest objects that a cache in miniature stands for others with: queues of a tenth of it still hold several.
+/// The fewest objects of a miniature cache: queues of a tenth of it still hold several.
 const OBJECTS_MIN: f64 = 64.0;
-/// Standard errors to either side of a 95 % interval.
+/// The 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.96;
 
-/// Requests for a sample of the keys, and what they stand for.
+/// The requests for a sample of the keys.
 pub(crate) struct MiniatureSimulation<'a> {
     pub(crate) requests: &'a Requests,
     pub(crate) by_size: bool,
-    /// What chance decides in the policies.
+    /// The seed of randomised policies.
     pub(crate) seed: u64,
-    /// The share of the keys that is in it.
+    /// The share of sampled keys.
     pub(crate) rate: f64,
-    /// How many requests there are of all keys.
+    /// The number of requests for all keys.
     pub(crate) all: u64,
 }
 
-/// What LRU misses at a capacity, in all and in the sample.
+/// LRU's misses at a capacity, in all requests and in the sample.
 struct LruReference {
     lru: CurvePoint,
-    /// At the capacity itself, and at both ends of what it may stand for.
+    /// At the capacity itself, and at both ends of the range that it may stand for.
     plain: GroupMisses,
     ends: [(u64, f64); 2],
 }
@@ -41,7 +41,7 @@ struct LruReference {
 pub(crate) type GroupMisses = [u64; KEY_GROUPS];
 
 impl MiniatureSimulation<'_> {
-    /// The curve of each policy; where it is of a sample, corrected by LRU's.
+    /// The curve of each policy; that of a sample is corrected by LRU's.
     pub(super) fn curves(
         &self,
         policies: &[PolicySpec],
@@ -65,17 +65,17 @@ impl MiniatureSimulation<'_> {
         points.into_iter().map(|points| MissRatioCurve { points, footprint, rate: self.rate, smallest }).collect()
     }
 
-    /// The smallest capacity that it stands for.
+    /// The smallest capacity that can be simulated.
     pub(crate) fn smallest(&self) -> f64 {
         if self.rate < 1.0 { OBJECTS_MIN * self.object() / self.rate } else { 0.0 }
     }
 
-    /// What an object takes in the mean.
+    /// The mean size of an object.
     fn object(&self) -> f64 {
         footprint(self.requests) / (self.requests.keys() as f64).max(1.0)
     }
 
-    /// Of all keys, policy by policy.
+    /// The curves on all keys, policy by policy.
     pub(crate) fn whole(&self, policies: &[PolicySpec], capacities: &[u64]) -> Vec<Vec<CurvePoint>> {
         let point = |policy: &PolicySpec, capacity: &u64| {
             let mut cache = policy.create(*capacity, self.requests, self.by_size, self.seed);
@@ -85,7 +85,7 @@ impl MiniatureSimulation<'_> {
         each(policies, capacities, point)
     }
 
-    /// Of a sample, beside what LRU misses in all of it and in the sample.
+    /// The curves on a sample, corrected by the error of LRU's misses in it.
     pub(crate) fn corrected(&self, policies: &[PolicySpec], lru: &[CurvePoint]) -> Vec<Vec<CurvePoint>> {
         let plain = PolicySpec::lru();
         let object = self.object();
@@ -94,7 +94,7 @@ impl MiniatureSimulation<'_> {
     }
 
     fn known(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
-        // A sample of the keys holds more or fewer of those that a cache has room for than its rate suggests.
+        // A sample contains more or fewer of the most popular keys than its rate suggests.
         let objects = lru.capacity as f64 / object * self.rate;
         let off = NORMAL * ((1.0 - self.rate) / objects).sqrt();
         let end = |sign: f64| {
@@ -104,7 +104,7 @@ impl MiniatureSimulation<'_> {
         LruReference { lru: *lru, plain: self.misses(plain, lru.capacity), ends: [end(-1.0), end(1.0)] }
     }
 
-    /// LRU's misses, and as many more or fewer as those of the policy are in the sample.
+    /// LRU's misses plus the difference between the policy's and LRU's misses in the sample.
     fn beside(&self, policy: &PolicySpec, known: &LruReference) -> CurvePoint {
         let own = self.misses(policy, known.lru.capacity);
         let expected = self.all as f64 * self.rate;
@@ -121,12 +121,12 @@ impl MiniatureSimulation<'_> {
         CurvePoint { miss_ratio: (known.lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..known.lru }
     }
 
-    /// Misses in the sample as a share of what requests are expected in it.
+    /// Misses in the sample divided by the expected number of its requests.
     fn share(&self, misses: &GroupMisses) -> f64 {
         misses.iter().sum::<u64>() as f64 / (self.all as f64 * self.rate)
     }
 
-    /// What a policy misses in a cache in miniature that stands for one of this capacity.
+    /// The misses of a policy in a miniature cache that stands for `capacity`.
     pub(crate) fn misses(&self, policy: &PolicySpec, capacity: u64) -> GroupMisses {
         let small = ((capacity as f64 * self.rate).round() as u64).max(1);
         let mut groups = [0; KEY_GROUPS];
@@ -138,7 +138,7 @@ impl MiniatureSimulation<'_> {
     }
 }
 
-/// The points of every policy, over all cores.
+/// Computes the points of every policy in parallel.
 fn each<T: Sync>(
     policies: &[PolicySpec],
     items: &[T],
@@ -148,13 +148,13 @@ fn each<T: Sync>(
     policies.par_iter().map(of).collect()
 }
 
-/// What all keys take that are there, each with the size it had last.
+/// The size of all keys, each with its last size.
 fn footprint(requests: &Requests) -> f64 {
     if requests.sizes().is_empty() {
         return requests.keys() as f64;
     }
     let mut sizes = vec![0.0; requests.keys()];
-    // An empty object weighs a byte, as it does in a cache.
+    // An empty object weighs one byte, as in a cache.
     requests.ids().iter().zip(requests.sizes()).for_each(|(id, size)| sizes[*id as usize] = (*size).max(1) as f64);
     sizes.iter().sum()
 }

@@ -1,4 +1,4 @@
-//! Miss-ratio curves: the misses of a policy over all sizes of its cache.
+//! Miss-ratio curves: the misses of a policy over all cache sizes.
 
 mod capacities;
 mod exact;
@@ -25,79 +25,78 @@ pub use knee::knees;
 pub use parquet::write_parquet;
 pub use working_set::{WindowLengths, WorkingSet, WorkingSetSize, WorkingSetWindow};
 
-/// How many keys are simulated, unless said.
+/// The default number of simulated keys.
 pub const DEFAULT_SIMULATED_KEYS: usize = 1 << 16;
 
-/// What a curve is to show.
+/// The options of a curve.
 #[derive(Debug, Clone)]
 pub struct CurveOptions {
-    /// Whether capacities are in bytes, and objects have their sizes.
+    /// Whether objects have sizes and capacities are in bytes.
     pub by_size: bool,
-    /// At which capacities; at steps of a thirty-second where none are given.
+    /// The capacities; if empty, in steps of 1/32.
     pub capacities: Vec<u64>,
-    /// How much of the trace it is made of; where that is not said, all of it for LRU, and [`KEYS_SIMULATED`] for
-    /// what has to be simulated.
+    /// The part of the trace to use; default: all of it for LRU, and [`DEFAULT_SIMULATED_KEYS`] for other policies.
     pub sampling: Option<Sampling>,
-    /// The windows of the working set, where it is wanted; of all of the trace unless `sampling` says otherwise.
+    /// The windows of the working set, if wanted; over the whole trace unless `sampling` is set.
     pub windows: Option<WindowLengths>,
-    /// Which keys are in the sample, and what chance decides in the policy.
+    /// The seed of the sample and of randomised policies.
     pub seed: u64,
 }
 
-/// A size of the cache, and its misses.
+/// A cache size and its misses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
-    /// Objects, or bytes.
+    /// The capacity in objects or bytes.
     pub capacity: u64,
-    /// Misses for each request.
+    /// The miss ratio.
     pub miss_ratio: f64,
-    /// Half of the 95 % interval around it; none where nothing is estimated.
+    /// Half the width of its 95 % confidence interval; `None` if it is exact.
     pub error: Option<f64>,
 }
 
-/// The misses of one policy over all sizes.
+/// The miss-ratio curve of a policy.
 #[derive(Debug, Clone)]
 pub struct MissRatioCurve {
-    /// By capacity.
+    /// The points by capacity.
     pub points: Vec<CurvePoint>,
-    /// What all keys of the trace take: objects, or bytes; an estimate where it is made of a sample.
+    /// The size of all keys of the trace in objects or bytes; an estimate from a sample.
     pub footprint: f64,
-    /// The share of the keys that it was made of at the end.
+    /// The share of the keys that was used in the end.
     pub rate: f64,
-    /// The capacity below which so small a sample says nothing: no points there.
+    /// The capacity below which the sample is too small, so that there are no points.
     pub smallest: f64,
 }
 
-/// The curves of several policies over the same requests.
+/// The curves of several policies for the same requests.
 #[derive(Debug)]
 pub struct MissRatioCurves {
-    /// One of each policy, in the order requested.
+    /// The curve of each policy, in the given order.
     pub curves: Vec<MissRatioCurve>,
-    /// How much windows of the trace request, where that was wanted.
+    /// The working set, if wanted.
     pub working_set: Option<WorkingSet>,
-    /// The requests they stand for.
+    /// The number of requests.
     pub requests: u64,
-    /// Those that were left out.
+    /// The excluded requests.
     pub excluded: ExcludedRequests,
-    /// Why the trace was not read to its end.
+    /// The damage that ended the trace, if any.
     pub damage: Option<TraceError>,
 }
 
-/// Finds LRU's curve while requests go by.
+/// Computes LRU's curve from a stream of requests.
 trait LruCurveBuilder {
-    /// Takes requests in.
+    /// Adds requests.
     fn add(&mut self, batch: &[Record]) -> Result<(), CacheError>;
 
-    /// The curve until now; no points where there were no requests.
+    /// The curve so far; without points if there were no requests.
     fn curve(&self) -> MissRatioCurve;
 }
 
-/// The curves of `policies` on the trace that `reader` gives, from one reading.
+/// The curves of `policies` on the trace of `reader`, in one pass.
 ///
-/// LRU's is a walk over the trace, all other policies are simulated at each capacity.
+/// LRU's curve is computed from its stack distances; all other policies are simulated at each capacity.
 ///
 /// # Errors
-/// The rate is no share, or the trace holds more than fits in memory.
+/// The rate is invalid, or the trace does not fit in memory.
 pub fn curves(
     reader: &mut dyn TraceReader,
     policies: &[PolicySpec],
@@ -142,13 +141,13 @@ pub fn curves(
     })
 }
 
-/// What is looked at in requests.
+/// The fields of requests that are needed.
 fn details(policies: &[PolicySpec], by_size: bool) -> RequestFields {
     let sizes = RequestFields { sizes: by_size, ..RequestFields::NONE };
     policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details))
 }
 
-/// The bytes of its object, or 1.
+/// The size of the request's object, or 1.
 fn size_of(record: &Record, by_size: bool) -> u64 {
     if by_size { record.value_size.unwrap_or(0) } else { 1 }
 }

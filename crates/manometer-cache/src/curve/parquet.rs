@@ -1,4 +1,4 @@
-//! Curves as a Parquet file: a row for each point.
+//! Writes curves as a Parquet file with a row per point.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::{CurvePoint, MissRatioCurve};
 
-/// Writes curves, each with its policy's name, whose capacities are in `unit`.
+/// Writes curves with their policies' names; capacities are in `unit`.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,4 +1,4 @@
-//! Numbers for keys of which only some are known at a time.
+//! IDs for a changing set of keys.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,7 +7,7 @@ use manometer_trace::key::IdHasher;
 
 use crate::key_id::KeyId;
 
-/// Keys with numbers that are used again.
+/// Keys with IDs that are reused.
 #[derive(Debug, Default)]
 pub(super) struct ReusableIds {
     ids: HashMap<u64, KeyId, IdHasher>,
@@ -16,7 +16,7 @@ pub(super) struct ReusableIds {
 }
 
 impl ReusableIds {
-    /// The number of a key, a free one where it is new.
+    /// The ID of a key; a free one if it is new.
     #[inline]
     pub(super) fn acquire(&mut self, key: u64) -> KeyId {
         match self.ids.entry(key) {
@@ -35,30 +35,30 @@ impl ReusableIds {
         }
     }
 
-    /// Takes a key's number back.
+    /// Releases a key's ID.
     pub(super) fn release(&mut self, id: KeyId) {
         self.ids.remove(&self.keys[id as usize]);
         self.free.push(id);
     }
 
-    /// Takes back the numbers of all keys that `keeps` does not keep, and gives them.
+    /// Releases the IDs of all keys that `keeps` rejects. Returns them.
     pub(super) fn retain(&mut self, keeps: impl Fn(u64) -> bool) -> Vec<KeyId> {
         let dropped: Vec<KeyId> = self.ids.iter().filter(|(key, _)| !keeps(**key)).map(|(_, id)| *id).collect();
         dropped.iter().for_each(|id| self.release(*id));
         dropped
     }
 
-    /// The key with a number.
+    /// The key with an ID.
     pub(super) fn key(&self, id: KeyId) -> u64 {
         self.keys[id as usize]
     }
 
-    /// All keys with their numbers.
+    /// All keys with their IDs.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, KeyId)> + '_ {
         self.ids.iter().map(|(key, id)| (*key, *id))
     }
 
-    /// How many keys are known.
+    /// The number of keys.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }

@@ -1,8 +1,8 @@
-//! LRU's curve from a sample of the keys (SHARDS: Waldspurger and others, FAST 2015), with a head that is exact.
+//! LRU's curve from a sample of the keys (SHARDS: Waldspurger and others, FAST 2015), with an exact head.
 //!
-//! The objects requested last are known whole. So small capacities are exact, and so are the number of requests that
-//! reach deeper and how much lies above all of those. What is left to the sample is how deep they reach: keys that are
-//! requested all the time, whose chance to be in a sample is what makes small ones err, have no part in it.
+//! The most recently used objects are tracked exactly. So small capacities are exact, and so are the number of deeper
+//! requests and the least weight above them. Only the depth of deeper requests is estimated. Very popular keys, whose
+//! presence in a sample is the main error of small samples, have no part in it.
 
 use manometer_trace::Record;
 use rapidhash::v3::rapidhash_v3;
@@ -17,10 +17,10 @@ use crate::lru_stack::LruStack;
 use crate::sampling::{KeySample, Sampling};
 use crate::weight::{ByteWeight, UnitWeight, Weight};
 
-/// How many objects are known whole.
+/// The number of objects tracked exactly.
 const HEAD_OBJECTS: usize = 1 << 14;
 
-/// A walk that has just begun.
+/// A new pass.
 pub(super) fn walk<'a>(
     grid: &'a CapacityGrid,
     wanted: &CurveOptions,
@@ -32,7 +32,7 @@ pub(super) fn walk<'a>(
     })
 }
 
-/// The head and the sample, side by side.
+/// The exact head and the sample.
 struct SampledLruCurve<'a, D, W> {
     grid: &'a CapacityGrid,
     by_size: bool,
@@ -84,23 +84,23 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for SampledLruCurve<'_, D, W> {
     }
 }
 
-/// What lies above a request that reaches below the head, at the least.
+/// The least weight above a request that reaches below the head.
 #[derive(Debug, Clone, Copy)]
 struct HeadWeight {
-    /// What the head weighs.
+    /// The weight of the head.
     weight: u64,
-    /// Of that, what is in the sample as well.
+    /// The weight of those of its objects that are in the sample.
     sampled: u64,
 }
 
-/// The objects requested last, and how deep requests reach among them.
+/// The most recently used objects, and the depths of requests among them.
 struct ExactHead<D, W> {
     ids: ReusableIds,
     stack: LruStack<D, W>,
     hits: Vec<u64>,
     weight: u64,
     sampled: u64,
-    /// Up to which capacity no request for an object outside can be a hit.
+    /// The capacity up to which no request for an object outside the head can hit.
     exact_until: u64,
 }
 
@@ -110,7 +110,7 @@ impl<D: FenwickTree, W: Weight> ExactHead<D, W> {
         Self { ids: ReusableIds::default(), stack: LruStack::new(), hits, weight: 0, sampled: 0, exact_until: u64::MAX }
     }
 
-    /// Takes a request in: what lies above it where it reaches deeper.
+    /// Adds a request. Returns the weight above it if it reaches below the head.
     #[inline]
     fn request(
         &mut self,
@@ -145,21 +145,21 @@ impl<D: FenwickTree, W: Weight> ExactHead<D, W> {
         self.ids.release(id);
     }
 
-    /// Finds out anew what is in the sample as well.
+    /// Recounts the objects that are in the sample.
     fn count_sampled(&mut self, key_sample: &KeySample) {
         let ids = self.ids.iter().filter(|(key, _)| key_sample.contains(*key));
         self.sampled = ids.map(|(_, id)| self.stack.weight(id)).sum();
     }
 }
 
-/// The requests for some of the keys, and how deep those below the head reach.
+/// The requests for sampled keys, and the depths of those below the head.
 struct SampledTail<D, W> {
     key_sample: KeySample,
     keys_max: usize,
     ids: ReusableIds,
     stack: LruStack<D, W>,
     weight: u64,
-    /// For each group of keys how many requests were deep, and to which capacity each of them reached.
+    /// For each group of keys, the number of deep requests, and the capacity at which each hits.
     deep: [f64; KEY_GROUPS],
     hits: Vec<[f64; KEY_GROUPS]>,
 }
@@ -178,7 +178,7 @@ impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
         })
     }
 
-    /// Takes a request in; whether fewer keys are kept from now on.
+    /// Adds a request. Returns whether fewer keys are kept from now on.
     #[inline]
     fn request(&mut self, record: &Record, size: u64, grid: &CapacityGrid, above: Option<HeadWeight>) -> bool {
         if !self.key_sample.contains(record.key) {
@@ -215,8 +215,8 @@ impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
         }
     }
 
-    /// The share of the deep requests that so many hits are, and half of its interval; none where no deep request is in
-    /// the sample.
+    /// The hits as a share of the deep requests, and half the width of its confidence interval; `None` if the sample
+    /// has no deep request.
     fn share(&self, hits: &[f64; KEY_GROUPS]) -> Option<(f64, f64)> {
         let all: f64 = self.deep.iter().sum();
         let share = hits.iter().sum::<f64>() / all;

@@ -1,12 +1,13 @@
-//! The working set: how much the windows of a length request (Denning, CACM 1968), on average over all of them (the
-//! footprint of Xiang and others, ASPLOS 2013).
+//! The working set: the mean size of the objects requested in windows of a length (Denning, CACM 1968), over all
+//! windows (the footprint of Xiang and others, ASPLOS 2013).
 //!
-//! A window requests a key by the last request for it that it holds. A request at `i`, the next one for whose key is at
-//! `j`, is the last in `min(w, i, j − i, j − w)` of the windows of length `w`, in none where that is below zero. This
-//! bends at `i`, `j − i` and `j` alone, so that one pass over the trace has it for every length.
+//! A window counts a key at the last request for it within the window. A request at `i`, followed by the next request
+//! for its key at `j`, is the last in `min(w, i, j − i, j − w)` windows of length `w`, or in none if that is negative.
+//! As a function of `w` this changes its slope only at `i`, `j − i` and `j`, so that one pass over the trace computes
+//! it for every length.
 //!
-//! Of a sample, the requests that came last are known whole, as for LRU's curve. So short windows are exact, and so is
-//! how many requests are followed by one for their key that late or by none: only how late is estimated.
+//! With a sample, the most recent requests are tracked exactly, as for LRU's curve. So short windows are exact, and so
+//! is the number of requests whose key is requested again only later or never; only how much later is estimated.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,15 +19,15 @@ use super::interval::{KEY_GROUPS, interval_half_width};
 use crate::error::CacheError;
 use crate::sampling::{KeySample, Sampling};
 
-/// How many requests are known whole.
+/// The number of requests tracked exactly.
 const HEAD_REQUESTS: usize = 1 << 16;
-/// Windows in each doubling of those that are taken unasked.
+/// Windows per doubling of the default lengths.
 const STEPS: u64 = 4;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The windows in time that are taken unasked: seconds, minutes, hours, days.
+/// The default windows in time, in seconds.
 const SECONDS: [u64; 10] = [1, 10, 60, 600, 3600, 21_600, 86_400, 604_800, 2_592_000, 31_536_000];
 
-/// Which windows.
+/// The lengths of windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowLengths {
     /// Lengths in requests.
@@ -36,7 +37,7 @@ pub struct WindowLengths {
 }
 
 impl Default for WindowLengths {
-    /// Four to each doubling, and usual stretches of time.
+    /// Four per doubling, and common times.
     fn default() -> Self {
         let octaves = (0..60).flat_map(|octave| (STEPS + 1..=2 * STEPS).map(move |step| step << octave));
         Self {
@@ -46,43 +47,43 @@ impl Default for WindowLengths {
     }
 }
 
-/// What windows request, on average.
+/// The mean working set by window length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSet {
-    /// Windows of so many requests, up to the whole trace.
+    /// Windows by number of requests, up to the whole trace.
     pub over_requests: Vec<WorkingSetWindow>,
-    /// Windows of so many nanoseconds, shorter than the trace; none where a request has no time.
+    /// Windows by time, shorter than the trace; `None` if a request has no time.
     pub over_time: Option<Vec<WorkingSetWindow>>,
 }
 
 /// The windows of one length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkingSetWindow {
-    /// Requests, or nanoseconds.
+    /// The length in requests or nanoseconds.
     pub length: u64,
-    /// How many different keys.
+    /// The number of different keys.
     pub keys: WorkingSetSize,
-    /// Their bytes, each key with those of its last request in the window.
+    /// Their size in bytes, each key with the size of its last request in the window.
     pub bytes: WorkingSetSize,
 }
 
-/// How much, on average over the windows.
+/// The mean over all windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkingSetSize {
     /// The mean.
     pub mean: f64,
-    /// Half of the 95 % interval around it; none where nothing is estimated.
+    /// Half the width of its 95 % confidence interval; `None` if it is exact.
     pub error: Option<f64>,
 }
 
-/// Of a key and of its bytes.
+/// One key, and its bytes.
 type KeyWeight = [f64; 2];
 
-/// Counts while requests go by.
+/// Accumulates the working set.
 pub(super) struct WorkingSetCounter {
     key_sample: KeySample,
     keys_max: usize,
-    /// The share of the keys that the sample began with, of which halves went so often.
+    /// How often the sample was halved.
     halvings: i32,
     known: HashMap<u64, LastRequest, IdHasher>,
     head: RecentRequests,
@@ -92,7 +93,7 @@ pub(super) struct WorkingSetCounter {
     now: RequestTime,
 }
 
-/// When a request comes: how many came until it, and how long after the first.
+/// The time of a request: the number of requests before it, and the time since the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct RequestTime {
     position: u64,
@@ -130,7 +131,7 @@ impl WorkingSetCounter {
     fn request(&mut self, record: &Record) {
         self.now.position += 1;
         match record.time_ns {
-            // Time that goes back stands still.
+            // Time that goes back counts as unchanged.
             Some(time_ns) => {
                 let first_ns = *self.first_ns.get_or_insert(time_ns);
                 self.now.time_ns = self.now.time_ns.max(time_ns.saturating_sub(first_ns));
@@ -151,7 +152,8 @@ impl WorkingSetCounter {
         }
     }
 
-    /// Takes a request in where its key is in the sample; `is_late` where the one before it is none that is known whole.
+    /// Adds a request if its key is sampled; `is_late` is whether the request before it was dropped from the exact
+    /// ones.
     fn sample(&mut self, key: u64, last: LastRequest, is_late: bool) {
         if !self.key_sample.contains(key) {
             return;
@@ -196,17 +198,17 @@ impl WorkingSetCounter {
     }
 }
 
-/// The requests that came last.
+/// The most recent requests.
 struct RecentRequests {
     room: usize,
-    /// The last of them for each key.
+    /// The last request of each key.
     last: HashMap<u64, LastRequest, IdHasher>,
-    /// Their keys; not where there is room for all.
+    /// Their keys in order; unused if there is room for all.
     order: VecDeque<u64>,
 }
 
 impl RecentRequests {
-    /// Puts a request in: the one before it for the same key.
+    /// Adds a request. Returns the previous one for the same key.
     fn put(&mut self, key: u64, last: LastRequest) -> Option<LastRequest> {
         if self.room < usize::MAX {
             self.order.push_back(key);
@@ -214,7 +216,7 @@ impl RecentRequests {
         self.last.insert(key, last)
     }
 
-    /// Drops the oldest request where there is no room for it: that, where no other for its key came after it.
+    /// Drops the oldest request if there is no room. Returns it unless its key was requested again.
     fn drop_oldest(&mut self, now: RequestTime) -> Option<LastRequest> {
         if self.order.len() <= self.room {
             return None;
@@ -226,16 +228,16 @@ impl RecentRequests {
     }
 }
 
-/// What is counted of windows along one axis.
+/// The sums for windows along one axis.
 struct WindowAxis {
     lengths: Vec<u64>,
-    /// Of requests followed by one for their key while they were known whole.
+    /// For requests followed by one for their key while tracked exactly.
     within: PiecewiseLinear,
-    /// Of all others, as if none followed.
+    /// For all others, as if no request followed.
     dropped: PiecewiseLinear,
-    /// Of those of them whose key is in the sample, with what followed, by group.
+    /// For those of the others whose key is sampled, with the request that followed, by group.
     late: [PiecewiseLinear; KEY_GROUPS],
-    /// How much time there was at least until a request was dropped.
+    /// The shortest time until a request was dropped.
     exact_until: u64,
 }
 
@@ -260,7 +262,7 @@ impl WindowAxis {
         self.dropped.add_bend(&self.lengths, at, weight.map(|weight| -weight));
     }
 
-    /// The windows of all lengths that are shorter than `end`.
+    /// The windows of all lengths below `end`.
     fn windows(&self, end: u64, rate: f64) -> Vec<WorkingSetWindow> {
         let (within, dropped) = (self.within.values(&self.lengths), self.dropped.values(&self.lengths));
         let late: Vec<Vec<KeyWeight>> = self.late.iter().map(|late| late.values(&self.lengths)).collect();
@@ -282,8 +284,8 @@ impl WindowAxis {
         (0..shown).map_while(window).collect()
     }
 
-    /// What all requests that were dropped count, by those in the sample, and half of its interval; none where there
-    /// are none in it.
+    /// The estimate for all dropped requests from the sampled ones, and half the width of its confidence interval;
+    /// `None` if none is sampled.
     fn estimate(&self, what: usize, late: &[Vec<KeyWeight>], at: usize, rate: f64) -> Option<(f64, f64)> {
         let all = self.dropped.slope[what];
         let seen: f64 = self.late.iter().map(|late| late.slope[what]).sum();
@@ -296,11 +298,12 @@ impl WindowAxis {
     }
 }
 
-/// A sum over requests that is straight but for bends, known at the lengths of windows.
+/// A piecewise linear sum over requests, evaluated at the lengths of windows.
 #[derive(Debug, Clone)]
 struct PiecewiseLinear {
     slope: KeyWeight,
-    /// Between each length and the one before it, by how much it bends, and that times where.
+    /// Between each length and the one before, the sum of the slope changes, and of their products with their
+    /// positions.
     bends: Vec<(KeyWeight, KeyWeight)>,
 }
 
@@ -309,7 +312,7 @@ impl PiecewiseLinear {
         Self { slope: [0.0; 2], bends: vec![([0.0; 2], [0.0; 2]); lengths + 1] }
     }
 
-    /// A request at `from` for whose key the next one is at `to`.
+    /// Adds a request at `from` whose key is next requested at `to`.
     fn add_reuse(&mut self, lengths: &[u64], from: u64, to: u64, weight: KeyWeight) {
         let less = weight.map(|weight| -weight);
         self.add_slope(weight);
@@ -362,7 +365,7 @@ mod tests {
         counter.finish()
     }
 
-    /// Keys and bytes of a window, by looking at all of it.
+    /// Keys and bytes of a window, by counting all of it.
     fn plain(window: impl Iterator<Item = Record>) -> [f64; 2] {
         let last: HashMap<u64, u64> = window.map(|record| (record.key, record.value_size.unwrap())).collect();
         [last.len() as f64, last.values().sum::<u64>() as f64]
@@ -391,7 +394,7 @@ mod tests {
             let span = now - records[0].time_ns.unwrap();
             let lengths: Vec<u64> = (1..300).collect();
             let windows = WindowLengths { requests: lengths.clone(), times_ns: lengths };
-            // With every key in the sample, what is estimated is exact as well.
+            // If every key is sampled, estimates are exact too.
             for sampling in [Sampling::Full, Sampling::Rate(1.0), Sampling::Keys(100)] {
                 let counted = counted(&records, &windows, sampling, head);
                 prop_assert_eq!(counted.over_requests.len(), records.len());
@@ -402,7 +405,7 @@ mod tests {
                 let over_time = counted.over_time.unwrap();
                 prop_assert_eq!(over_time.len() as u64, span.saturating_sub(1));
                 for window in &over_time {
-                    // Between whole moments nothing comes or goes.
+                    // Nothing changes between whole moments.
                     let held = (window.length..span).map(|end| {
                         let is_in = |record: &&Record| {
                             let at = record.time_ns.unwrap() - records[0].time_ns.unwrap();
@@ -417,7 +420,7 @@ mod tests {
         }
     }
 
-    /// A trace with keys that are requested often and keys that are requested seldom.
+    /// A trace with popular and unpopular keys.
     fn skewed(requests: u64) -> Vec<Record> {
         let key = |at: u64| {
             let hash = rapidhash_v3(&at.to_le_bytes());

@@ -1,8 +1,8 @@
-//! What ARC and CAR have in common: two lists of what was requested once and more often, the ghosts of each, and a share
-//! of the capacity for the first that follows whose ghosts are requested.
+//! The common part of ARC and CAR: two lists, of objects requested once and more often, the ghosts of each, and a
+//! target size of the first list that adapts to requests for ghosts.
 //!
-//! The share is a real number, as in the papers: integers give other hit ratios. Where objects have sizes every length is
-//! in bytes, and a ghost's request moves the share by as many times its size.
+//! The target is a real number, as in the papers: integers give other hit ratios. With sizes all lengths are in bytes,
+//! and a request for a ghost moves the target by a multiple of its size.
 
 use std::marker::PhantomData;
 
@@ -18,21 +18,21 @@ pub(super) const T2: usize = 1;
 pub(super) const B1: usize = 2;
 pub(super) const B2: usize = 3;
 
-/// What a request does.
+/// The reaction to requests.
 pub(super) trait AdaptiveRule: Sized + Send {
-    /// What is kept with each object.
+    /// The value kept with each object.
     type Mark: Copy + Send;
 
-    /// An object is requested that is held.
+    /// Handles a hit.
     fn on_hit<W: Weight>(cache: &mut AdaptivePolicy<W, Self>, slot: Slot, weight: W);
 
-    /// An object is requested that is not held, but maybe known as a ghost.
+    /// Handles a miss, possibly for a ghost.
     fn on_miss<W: Weight>(cache: &mut AdaptivePolicy<W, Self>, id: KeyId, ghost: Option<Slot>, weight: W);
 }
 
 pub(super) struct AdaptivePolicy<W, R: AdaptiveRule> {
     pub(super) capacity: u64,
-    /// How much of the capacity is meant for the first list.
+    /// The target size of the first list.
     pub(super) target: f64,
     pub(super) lists: WeightedLists<R::Mark, W, 4>,
     eviction_log: EvictionLog,
@@ -50,7 +50,7 @@ impl<W: Weight, R: AdaptiveRule> AdaptivePolicy<W, R> {
         self.lists.list(slot) < B1
     }
 
-    /// Moves the share after a request for a ghost.
+    /// Adapts the target after a request for a ghost.
     pub(super) fn adapt_target(&mut self, ghost: Slot, weight: W) {
         let in_second = self.lists.list(ghost) == B2;
         let (this, other) = if in_second { (B2, B1) } else { (B1, B2) };
@@ -60,14 +60,14 @@ impl<W: Weight, R: AdaptiveRule> AdaptivePolicy<W, R> {
         self.target = self.target.clamp(0.0, self.capacity as f64);
     }
 
-    /// Makes a ghost of an object.
+    /// Turns an object into a ghost.
     #[inline]
     pub(super) fn evict(&mut self, slot: Slot) {
         self.eviction_log.record(self.lists.id(slot));
         self.lists.move_to(slot, self.lists.list(slot) + B1);
     }
 
-    /// Drops the oldest of the first list, without a ghost of it, until that weighs no more than `limit`.
+    /// Drops the oldest objects of the first list, without ghosts, until its weight is at most `limit`.
     pub(super) fn drop_above(&mut self, limit: u64) {
         while self.lists.weight(T1) > limit {
             let Some(slot) = self.lists.oldest(T1) else { break };

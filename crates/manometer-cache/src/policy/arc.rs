@@ -1,4 +1,4 @@
-//! ARC: two lists of what was requested once and more often, and what was evicted from each decides which deserves room.
+//! ARC: two lists, of objects requested once and more often; requests for their ghosts decide how room is divided.
 
 use super::adaptive::{AdaptivePolicy, AdaptiveRule, B1, B2, T1, T2};
 use super::{Policy, PolicyKind};
@@ -9,7 +9,7 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "arc",
-    about: "balances what was requested once against what was requested more often",
+    about: "balances recency and frequency: adapts the sizes of a list of objects requested once and one of objects requested again",
     source: "Megiddo and Modha, FAST 2003; cache thesis 3.4",
     parameters: &[],
     details: RequestFields::NONE,
@@ -21,7 +21,7 @@ type Arc<W> = AdaptivePolicy<W, LruReplacement>;
 struct LruReplacement;
 
 impl<W: Weight> Arc<W> {
-    /// Makes ghosts of the oldest objects until no more than `limit` is held.
+    /// Turns the oldest objects into ghosts until the weight is at most `limit`.
     fn replace_above(&mut self, limit: u64, is_ghost_of_second: bool) {
         while self.used() > limit {
             let first = self.lists.weight(T1) as f64;

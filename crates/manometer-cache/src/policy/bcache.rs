@@ -1,10 +1,10 @@
-//! Linux's bcache: objects are appended to a bucket, and whole buckets go. A hit gives a bucket its full priority,
-//! which falls by one while a 1024th of the cache's capacity is requested; what goes is the bucket with the least
-//! priority by what it still holds, the next in turn, or any. A write puts an object into a new place. What the buckets
-//! cannot share evenly of the capacity makes the first of them larger by one.
+//! Linux's bcache: objects are appended to buckets, and whole buckets are evicted. A hit sets a bucket's priority to
+//! the maximum; priorities fall by one whenever 1/1024 of the cache's capacity has been requested. The victim is the
+//! bucket with the lowest priority times its remaining content, the next in turn, or a random one. A write appends the
+//! object again. If the capacity does not divide evenly, the first buckets are larger by one.
 //!
-//! Left to the simulation of tiers: sequential requests and congestion, which bypass it, dirty buckets, which cannot
-//! go, several open buckets, and metadata. What is larger than the smallest bucket is not cached.
+//! Left to the tier simulation: bypass of sequential requests and on congestion, dirty buckets, which cannot be
+//! evicted, several open buckets, and metadata. Objects larger than the smallest bucket are not cached.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +18,7 @@ use crate::weight::Weight;
 
 pub(super) const LRU: PolicyKind = PolicyKind {
     name: "bcache",
-    about: "evicts whole buckets: the least recently used by what they still hold",
+    about: "evicts whole buckets: the lowest product of recency and remaining content",
     details: RequestFields { writes: true, ..RequestFields::NONE },
     create: by_weight!(BcacheLru),
     ..FIFO
@@ -26,11 +26,11 @@ pub(super) const LRU: PolicyKind = PolicyKind {
 
 pub(super) const FIFO: PolicyKind = PolicyKind {
     name: "bcache-fifo",
-    about: "evicts whole buckets in turn",
+    about: "evicts whole buckets in order",
     source: "Linux, drivers/md/bcache; cache thesis 4.1",
     parameters: &[PolicyParameter {
         name: "buckets",
-        meaning: "into how many buckets the capacity is divided, where it is no less",
+        meaning: "number of buckets, at most the capacity",
         default: 1024.0,
         min: 1.0,
         max: 1e6,
@@ -42,7 +42,7 @@ pub(super) const FIFO: PolicyKind = PolicyKind {
 
 pub(super) const RANDOM: PolicyKind = PolicyKind {
     name: "bcache-random",
-    about: "evicts whole buckets by chance",
+    about: "evicts whole buckets at random",
     details: RequestFields { writes: true, ..RequestFields::NONE },
     create: by_weight!(BcacheRandom),
     ..FIFO
@@ -52,7 +52,7 @@ type BcacheLru<W> = Bcache<W, { ReplacementOrder::Lru as u8 }>;
 type BcacheFifo<W> = Bcache<W, { ReplacementOrder::Fifo as u8 }>;
 type BcacheRandom<W> = Bcache<W, { ReplacementOrder::Random as u8 }>;
 
-/// Which bucket goes.
+/// The order in which buckets are evicted.
 enum ReplacementOrder {
     Lru,
     Fifo,
@@ -61,9 +61,9 @@ enum ReplacementOrder {
 
 /// The priority of a bucket that was just used.
 const PRIORITY: u64 = 32_768;
-/// Priorities fall when so much of the capacity was requested.
+/// Priorities fall this often per capacity requested.
 const PERIODS_PER_CAPACITY: u64 = 1024;
-/// Even the least priority counts for so much of the difference to the highest.
+/// Even the lowest priority counts as this fraction of the difference to the highest.
 const LEAST_SHARE: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -75,23 +75,23 @@ struct Object<W> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
     objects: List,
-    /// What was appended.
-    filled_table: u64,
-    /// What of that is still there.
+    /// The weight appended.
+    filled: u64,
+    /// The weight of what is still there.
     used: u64,
-    /// The priority that it had at moment 0, had it not been used since.
+    /// The priority that it would have had at time 0, without use since.
     falls_from: u64,
 }
 
 struct Bcache<W, const ORDER: u8> {
     capacity: u64,
     used: u64,
-    /// Of the smallest bucket.
+    /// The size of the smallest bucket.
     bucket_size: u64,
     arena: Arena<Object<W>>,
     buckets: Vec<Bucket>,
     open: usize,
-    /// How often priorities have fallen, and what is to be requested before they do again.
+    /// How often priorities have fallen, and the weight to request until they fall again.
     fallen: u64,
     to_fall: i128,
     random: Xoshiro256PlusPlus,
@@ -115,7 +115,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         }
     }
 
-    /// Lets priorities fall as requests come.
+    /// Lowers priorities as requests come.
     fn age(&mut self, size: u64) {
         self.to_fall -= i128::from(size);
         if self.to_fall < 0 {
@@ -124,7 +124,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         }
     }
 
-    /// How much a bucket has room for.
+    /// The room in a bucket.
     fn room(&self, bucket: usize) -> u64 {
         let larger = self.capacity % self.buckets.len() as u64;
         self.bucket_size + u64::from((bucket as u64) < larger)
@@ -138,7 +138,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         bucket.falls_from.saturating_sub(self.fallen)
     }
 
-    /// Which bucket goes: one that holds nothing costs nothing.
+    /// The bucket to evict; an empty one costs nothing.
     fn victim(&mut self) -> usize {
         let buckets = self.buckets.len();
         match ORDER {
@@ -154,7 +154,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         }
     }
 
-    /// Takes an object out of its bucket, whose room is not used again before the bucket goes.
+    /// Removes an object from its bucket; the room is not reused before the bucket is evicted.
     fn take_out(&mut self, slot: Slot) {
         let Object { bucket, weight } = self.arena.value(slot);
         let bucket = &mut self.buckets[bucket as usize];
@@ -164,30 +164,30 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         self.arena.remove(slot);
     }
 
-    /// Opens a bucket and drops what is in it.
+    /// Opens a bucket and drops its content.
     fn reopen(&mut self) {
         self.open = self.victim();
         while let Some(slot) = self.buckets[self.open].objects.oldest() {
             self.eviction_log.record(self.arena.id(slot));
             self.take_out(slot);
         }
-        self.buckets[self.open].filled_table = 0;
+        self.buckets[self.open].filled = 0;
         self.touch(self.open);
     }
 
-    /// Puts an object that is not there into the open bucket; says whether it fits into any.
+    /// Appends an object to the open bucket. Returns whether it fits into any.
     fn append(&mut self, id: KeyId, weight: W) -> bool {
         let size = weight.get();
         if size > self.bucket_size {
             return false;
         }
-        if self.buckets[self.open].filled_table + size > self.room(self.open) {
+        if self.buckets[self.open].filled + size > self.room(self.open) {
             self.reopen();
         }
         let slot = self.arena.insert(id, Object { bucket: self.open as u32, weight });
         let bucket = &mut self.buckets[self.open];
         bucket.objects.push(&mut self.arena, slot);
-        bucket.filled_table += size;
+        bucket.filled += size;
         bucket.used += size;
         self.used += size;
         true

@@ -1,4 +1,4 @@
-//! CAR: ARC with clocks in place of the two lists of what is held, so that a hit only sets a mark.
+//! CAR: ARC with clocks instead of LRU lists, so that a hit only sets a reference bit.
 
 use super::adaptive::{AdaptivePolicy, AdaptiveRule, B1, B2, T1, T2};
 use super::{Policy, PolicyKind};
@@ -9,7 +9,7 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "car",
-    about: "ARC with clocks: a hit only sets a mark",
+    about: "ARC with clocks: a hit only sets a reference bit",
     source: "Bansal and Modha, FAST 2004",
     parameters: &[],
     details: RequestFields::NONE,
@@ -48,7 +48,7 @@ impl<W: Weight> Car<W> {
 }
 
 impl AdaptiveRule for ClockReplacement {
-    /// Whether the object was requested since the hand passed.
+    /// The reference bit.
     type Mark = bool;
 
     fn on_hit<W: Weight>(cache: &mut Car<W>, slot: Slot, weight: W) {

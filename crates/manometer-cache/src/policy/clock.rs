@@ -1,4 +1,4 @@
-//! CLOCK: FIFO in which what was requested meanwhile gets another round.
+//! CLOCK: FIFO in which a requested object gets another round.
 
 use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
 use super::{CacheConfig, PolicyKind, PolicyParameter};
@@ -8,11 +8,11 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "clock",
-    about: "first in, first out, but what was requested meanwhile gets another round",
+    about: "first in, first out; objects requested meanwhile get another round",
     source: "Corbató, MIT Project MAC 1968",
     parameters: &[PolicyParameter {
         name: "bits",
-        meaning: "bits of the counter of hits; each round that an object is spared takes one hit off",
+        meaning: "bits of the hit counter; each extra round decrements it",
         default: 1.0,
         min: 1.0,
         max: 8.0,
@@ -29,7 +29,7 @@ struct SecondChance {
 }
 
 impl QueueDiscipline for SecondChance {
-    /// Hits that still spare the object a round each.
+    /// The remaining rounds that hits have earned.
     type Mark = u8;
 
     fn new(setting: &CacheConfig<'_>) -> Self {

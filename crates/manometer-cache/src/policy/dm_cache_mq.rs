@@ -1,8 +1,8 @@
-//! The policy `mq` of Linux's dm-cache until 4.5: candidates earn their promotion by requests. Two sets of queues by
-//! the logarithm of requests, one of what is cached and one of as much that is not; hits within a second count once.
+//! The policy `mq` of Linux's dm-cache until 4.5: objects are promoted for frequent requests. Two sets of queues by the
+//! logarithm of requests, one of cached objects and one of as many candidates; hits within a second count once.
 //!
-//! Left to the simulation of tiers: sequential requests, which bypass it, dirty blocks, which it does not demote, and
-//! discards. Where objects have sizes both sets are in bytes.
+//! Left to the tier simulation: bypass of sequential requests, dirty blocks, which are not demoted, and discards. With
+//! sizes both sets are in bytes.
 
 use super::lists::WeightedLists;
 use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
@@ -14,18 +14,18 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "dm-cache-mq",
-    about: "promotes what was requested often enough while it waited among as many candidates",
+    about: "promotes objects requested often enough while they were candidates; keeps as many candidates as cached objects",
     source: "Linux, dm-cache-policy-mq.c, version 1.1 of 2013; cache thesis 4.2",
     parameters: &[
         PolicyParameter {
             name: "read",
-            meaning: "how many requests above the threshold a read needs",
+            meaning: "requests above the threshold that a read needs",
             default: 4.0,
             ..EXTRA
         },
         PolicyParameter {
             name: "write",
-            meaning: "how many requests above the threshold a write needs",
+            meaning: "requests above the threshold that a write needs",
             default: 8.0,
             ..EXTRA
         },
@@ -39,18 +39,18 @@ const EXTRA: PolicyParameter =
     PolicyParameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1e9, is_whole: true };
 
 const LEVELS: usize = 16;
-/// The sets.
+/// The indices of the sets.
 const CANDIDATES: usize = 0;
 const CACHED: usize = 1;
-/// The threshold is the mean of so many of the lowest objects.
+/// The threshold is the mean of this many of the lowest objects.
 const AVERAGED: usize = 20;
-/// It is taken anew after as many hits as the cache has room for, at least so many.
+/// The threshold is updated after as many hits as the cache has room for, but at least this many.
 const GENERATION_MIN: u64 = 1024;
 
 #[derive(Debug, Clone, Copy)]
 struct Object {
     hits: u32,
-    /// In which second its last hit was.
+    /// The second of its last hit.
     second: u32,
 }
 
@@ -59,11 +59,11 @@ struct DmCacheMq<W> {
     extra: [u64; 2],
     seconds: TimeSource,
     threshold: u64,
-    /// How many hits make a generation, and how many there were since the threshold was taken.
+    /// The hits of a generation, and the hits since the threshold was updated.
     generation: u64,
     hits: u64,
     lists: WeightedLists<Object, W, { 2 * LEVELS }>,
-    /// Which list is the lowest of each set: sets are shifted down by turning them.
+    /// The index of the lowest list of each set: rotating it moves all levels down.
     lowest: [usize; 2],
     weights: [u64; 2],
     eviction_log: EvictionLog,
@@ -98,7 +98,7 @@ impl<W: Weight> DmCacheMq<W> {
         self.list(set, (hits.ilog2() as usize).min(LEVELS - 1))
     }
 
-    /// Forgets the oldest of the lowest of a set's levels; where that leaves the lowest empty all move down.
+    /// Drops the oldest object of the lowest level of a set; if that empties the level, all levels move down.
     fn pop(&mut self, set: usize) {
         let oldest = |level| self.lists.oldest(self.list(set, level)).map(|slot| (level, slot));
         let Some((level, slot)) = (0..LEVELS).find_map(oldest) else { return };
@@ -122,7 +122,7 @@ impl<W: Weight> DmCacheMq<W> {
         }
     }
 
-    /// Counts a hit, unless one was counted in this second; says whether it was.
+    /// Counts a hit, unless one was counted in this second. Returns whether it was counted.
     fn count(&mut self, slot: Slot, second: u32) -> bool {
         let object = self.lists.value_mut(slot);
         if object.second == second {
@@ -136,7 +136,7 @@ impl<W: Weight> DmCacheMq<W> {
         true
     }
 
-    /// At the end of a generation the threshold follows what would have to go.
+    /// Updates the threshold at the end of a generation, by the objects that would be evicted.
     fn take_threshold(&mut self) {
         if self.hits < self.generation {
             return;

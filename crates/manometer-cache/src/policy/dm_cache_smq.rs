@@ -1,9 +1,9 @@
-//! The policy `smq` of Linux's dm-cache since 4.2: two queues of 64 levels, one of hot spots, which decides what
-//! deserves promotion, and one of what is cached. Each second the levels are balanced anew and the level that is
-//! promoted from follows how well the queues predicted; what was promoted within the last minute is not demoted.
+//! The policy `smq` of Linux's dm-cache since 4.2: two queues of 64 levels, one of hot spots, which decides on
+//! promotion, and one of cached objects. Each second the levels are rebalanced, and the promotion threshold adapts to
+//! how well the queues predict requests. Objects promoted within the last minute are not demoted.
 //!
-//! A hot spot is one object here. Left to the simulation of tiers: hot spots of several neighbouring blocks, and dirty
-//! blocks, which are not demoted before they are clean. Where objects have sizes the limits are in bytes.
+//! A hot spot is one object here. Left to the tier simulation: hot spots of several neighbouring blocks, and dirty
+//! blocks, which are not demoted until they are clean. With sizes the limits are in bytes.
 
 use super::smq_levels::{LEVELS, SmqLevels};
 use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
@@ -14,12 +14,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "dm-cache-smq",
-    about: "promotes what is hottest in a queue of levels, the more readily the better that predicted",
+    about: "promotes the hottest objects of a queue of levels, with a threshold that follows how well it predicts",
     source: "Linux, dm-cache-policy-smq.c, 2015",
     parameters: &[
         PolicyParameter {
             name: "write",
-            meaning: "how many levels hotter than a read a write has to be",
+            meaning: "levels by which a write must be hotter than a read",
             default: 2.0,
             min: 0.0,
             max: 64.0,
@@ -31,22 +31,22 @@ pub(super) const KIND: PolicyKind = PolicyKind {
     create: by_weight!(DmCacheSmq),
 };
 
-/// One in so many of what the cache has room for is remembered as hot spots, at least so many.
+/// The ratio of the cache's room to hot spots, and the fewest hot spots.
 const HOT_SPOTS: (u64, u64) = (4, 1024);
-/// As much as a level would hold of them shares so many levels at the top.
+/// This many top levels share as many hot spots as one level would hold.
 const TOP_LEVELS: usize = 8;
-/// A request for this level or a higher one was predicted well.
+/// Requests for this level or a higher one count as predicted.
 const GOOD_LEVEL: usize = LEVELS * 3 / 4;
-/// How many levels are promoted from while there is room, and, when there is not, by how many sixteenths of the
-/// requests found well-placed objects in the cache.
+/// The number of levels promoted from while there is room and, once there is none, by the sixteenths of requests for
+/// well-placed objects in the cache.
 const WITH_ROOM: usize = LEVELS / 2;
 const BY_SIXTEENTHS: [usize; 17] = [1, 1, 1, 2, 4, 6, 7, 8, 7, 6, 4, 4, 3, 3, 2, 2, 1];
 const CACHE_PERIOD_SECONDS: u32 = 10;
 const DEMOTION_PERIOD_SECONDS: u32 = 60;
-/// After so many seconds without a request another changes nothing.
+/// After this many idle seconds, further ones change nothing.
 const IDLE_SECONDS_MAX: u32 = 2 * DEMOTION_PERIOD_SECONDS;
 
-/// How well a queue predicts.
+/// How well a queue predicts requests.
 #[derive(Debug, Clone, Copy, Default)]
 struct PredictionStats {
     good: u64,
@@ -76,9 +76,9 @@ struct DmCacheSmq<W> {
     cached: SmqLevels<W>,
     hot_spot_predictions: PredictionStats,
     cache_predictions: PredictionStats,
-    /// From which level on reads are promoted.
+    /// The lowest level from which reads are promoted.
     promoted: usize,
-    /// How many levels a hot spot's first request within a second lifts it.
+    /// How many levels the first request within a second raises a hot spot.
     jump: usize,
     eviction_log: EvictionLog,
 }
@@ -136,7 +136,7 @@ impl<W: Weight> DmCacheSmq<W> {
         }
     }
 
-    /// Takes note of a request for a hot spot; says on which level it is now.
+    /// Records a request for a hot spot. Returns its level.
     fn heat(&mut self, id: KeyId, weight: W, second: u32) -> usize {
         let known = self.hot_spots.find(id);
         self.hot_spot_predictions.record(known.map(|slot| self.hot_spots.level(slot)));
@@ -155,7 +155,7 @@ impl<W: Weight> DmCacheSmq<W> {
         self.hot_spots.find(id).map_or(0, |slot| self.hot_spots.level(slot))
     }
 
-    /// Makes room for a promotion, if what may be demoted suffices.
+    /// Makes room for a promotion, if enough can be demoted.
     fn has_room(&mut self, weight: W) -> bool {
         while self.used > self.capacity - weight.get() {
             let Some((id, size)) = self.cached.evict_before_sentinel() else { return false };

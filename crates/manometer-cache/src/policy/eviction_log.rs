@@ -1,18 +1,18 @@
-//! Which objects left a cache: whoever keeps something for each of them has to know.
+//! A log of evicted objects, for users that keep state per cached object.
 
 use crate::key_id::KeyId;
 
-/// The objects that left a cache, once somebody wants to know.
+/// The objects that left a cache, if recorded.
 #[derive(Debug, Default)]
 pub struct EvictionLog(Option<Vec<KeyId>>);
 
 impl EvictionLog {
-    /// Notes objects from now on.
+    /// Starts recording.
     pub fn enable(&mut self) {
         self.0.get_or_insert_default();
     }
 
-    /// An object has left.
+    /// Records that an object has left.
     #[inline]
     pub fn record(&mut self, id: KeyId) {
         if self.0.is_some() {
@@ -20,13 +20,13 @@ impl EvictionLog {
         }
     }
 
-    /// Apart, so that policies whose evictions nobody wants stay as small as without it.
+    /// A separate function, which keeps policies without recording as small as before.
     #[cold]
     fn push(&mut self, id: KeyId) {
         self.0.get_or_insert_default().push(id);
     }
 
-    /// Moves what was noted to the end of `into`.
+    /// Moves the recorded objects to the end of `into`.
     pub fn drain_into(&mut self, into: &mut Vec<KeyId>) {
         if let Some(ids) = &mut self.0 {
             into.append(ids);

@@ -1,4 +1,4 @@
-//! First in, first out: what was admitted first goes, however often it is requested.
+//! First in, first out: evicts the object admitted first, whatever its requests.
 
 use super::queue::{QueueDiscipline, QueuePolicy};
 use super::{CacheConfig, PolicyKind};
@@ -6,7 +6,7 @@ use crate::request::RequestFields;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "fifo",
-    about: "evicts what was admitted first",
+    about: "evicts the object admitted first",
     source: "Belady, IBM Systems Journal 1966; cache thesis 3.2",
     parameters: &[],
     details: RequestFields::NONE,

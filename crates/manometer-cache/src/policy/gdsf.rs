@@ -1,4 +1,4 @@
-//! Greedy dual size frequency: an object is worth its requests by its size. For equal sizes the same as LFU with ageing.
+//! Greedy dual size frequency: ranks objects by requests per size. For equal sizes the same as LFU with dynamic ageing.
 
 use super::PolicyKind;
 use super::priority::{PriorityFunction, PriorityPolicy};
@@ -6,7 +6,7 @@ use crate::request::RequestFields;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "gdsf",
-    about: "evicts what saves least for its bytes: requests by size, with ageing",
+    about: "evicts the object with the fewest requests per byte, with ageing",
     source: "Cherkasova, HP Laboratories 1998",
     parameters: &[],
     details: RequestFields::NONE,

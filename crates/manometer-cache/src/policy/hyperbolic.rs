@@ -1,5 +1,4 @@
-//! Hyperbolic caching: of a few objects drawn by chance goes the one with the fewest requests for its time in the
-//! cache.
+//! Hyperbolic caching: of a few random objects evicts the one with the fewest requests per time in the cache.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -12,11 +11,11 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "hyperbolic",
-    about: "evicts, of a sample, what had the fewest requests for its time in the cache",
+    about: "evicts, from a random sample, the object with the fewest requests per time in the cache",
     source: "Blankstein, Sen and Freedman, USENIX ATC 2017",
     parameters: &[PolicyParameter {
         name: "samples",
-        meaning: "how many objects are drawn for each that goes",
+        meaning: "size of the sample",
         default: 64.0,
         min: 1.0,
         max: 10_000.0,
@@ -56,7 +55,7 @@ impl<W: Weight> Hyperbolic<W> {
 
     fn evict_above(&mut self, limit: u64, now: u32) {
         while self.used > limit {
-            // Requests each over their own time, compared without dividing: the first of equals goes.
+            // Compares requests per time without division; the first of equal objects is evicted.
             let rarer = |a: &Object<W>, b: &Object<W>| {
                 u64::from(a.requests) * u64::from(now - b.admitted)
                     < u64::from(b.requests) * u64::from(now - a.admitted)

@@ -1,8 +1,8 @@
-//! LeCaR: evicts by LRU or LFU, by chance; whose ghosts are requested is trusted less. Ghosts' requests count the
+//! LeCaR: evicts by LRU or LFU at random. A request for a ghost lowers the weight of the policy that evicted it, the
 //! less the longer ago the eviction was.
 //!
-//! As in the authors' program neither is ever trusted wholly, what both would evict leaves no ghost, and an object that
-//! comes back as a ghost keeps its count of requests.
+//! As in the authors' program neither weight ever reaches 1, an object that both would evict leaves no ghost, and an
+//! object that returns as a ghost keeps its request count.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,12 +17,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lecar",
-    about: "evicts by LRU or LFU, whichever regretted it less of late",
+    about: "evicts by LRU or LFU at random; weights follow the regret of recent evictions",
     source: "Vietri et al., HotStorage 2018",
     parameters: &[
         PolicyParameter {
             name: "rate",
-            meaning: "how fast it learns",
+            meaning: "learning rate",
             default: 0.45,
             min: 0.0,
             max: 100.0,
@@ -30,7 +30,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "discount",
-            meaning: "what is left of a regret after as many requests as objects are held",
+            meaning: "weight left of a regret after as many requests as objects are cached",
             default: 0.005,
             min: 0.0,
             max: 1.0,
@@ -38,7 +38,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "history",
-            meaning: "how many times the capacity is remembered of what each of the two evicted",
+            meaning: "size of the history of each of the two, in capacities",
             default: 0.5,
             min: 0.0,
             max: 1000.0,
@@ -49,14 +49,14 @@ pub(super) const KIND: PolicyKind = PolicyKind {
     create: by_weight!(LeCar),
 };
 
-/// Neither is trusted more than this.
+/// The largest weight of a policy.
 const TRUST_MAX: f64 = 0.99;
 
 const HELD: usize = 0;
 const GHOSTS_OF_LRU: usize = 1;
 const GHOSTS_OF_LFU: usize = 2;
 
-/// What is remembered of an eviction.
+/// The record of an eviction.
 #[derive(Debug, Clone, Copy, Default)]
 struct EvictionRecord {
     position: u32,
@@ -70,9 +70,9 @@ struct LeCar<W> {
     history_max: u64,
     /// The probability of eviction by LRU.
     lru: f64,
-    /// By recency.
+    /// Objects by recency.
     lists: WeightedLists<EvictionRecord, W, 3>,
-    /// By the number of requests, then by the last.
+    /// Objects by request count, then by last request.
     heap: IndexedHeap<(u32, u32), ()>,
     random: Xoshiro256PlusPlus,
     eviction_log: EvictionLog,
@@ -116,7 +116,7 @@ impl<W: Weight> LeCar<W> {
         }
     }
 
-    /// Trusts the one that evicted a ghost less.
+    /// Lowers the weight of the policy that evicted a ghost.
     fn learn(&mut self, history: usize, since: u32) {
         let objects = self.heap.len().max(1) as f64;
         let regret = self.discount.powf(f64::from(since) / objects);

@@ -1,4 +1,4 @@
-//! Least frequently used: what was requested least often since it was admitted goes.
+//! Least frequently used: evicts the object with the fewest requests since it was admitted.
 
 use super::PolicyKind;
 use super::priority::{PriorityFunction, PriorityPolicy};
@@ -6,7 +6,7 @@ use crate::request::RequestFields;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lfu",
-    about: "evicts what was requested least often since it was admitted",
+    about: "evicts the object with the fewest requests since its admission",
     source: "Aho, Denning and Ullman, Journal of the ACM 1971",
     parameters: &[],
     details: RequestFields::NONE,

@@ -1,4 +1,4 @@
-//! LFU with dynamic ageing: what was popular once and is requested no longer is overtaken in the end.
+//! LFU with dynamic ageing: objects that are no longer requested are eventually overtaken.
 
 use super::PolicyKind;
 use super::priority::{PriorityFunction, PriorityPolicy};
@@ -6,7 +6,7 @@ use crate::request::RequestFields;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lfu-da",
-    about: "LFU with ageing: what is admitted or requested starts from the count of what was evicted last",
+    about: "LFU with ageing: the count of an object starts at that of the last evicted one",
     source: "Arlitt et al., Performance Evaluation Review 2000",
     parameters: &[],
     details: RequestFields::NONE,

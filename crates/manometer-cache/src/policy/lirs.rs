@@ -1,9 +1,10 @@
-//! LIRS: what came again soon (few other objects between two requests) stays; all else shares a small queue.
+//! LIRS: keeps objects with a short inter-reference recency (few other objects between two requests); all others share
+//! a small queue.
 //!
-//! A stack holds objects by their last requests: those of the large set, those of the small one, and ghosts, down to
-//! the last of the large set. What is requested while it is in the stack came again sooner than that one did and
-//! takes its place. As in the authors' program the stack has no limit of its own. Where objects have sizes both sets
-//! are in bytes, and the large set gives way where an object is larger than the small one.
+//! A stack holds objects by last request: those of the large LIR set, those of the small HIR set, and ghosts, down to
+//! the last LIR object. An object requested while it is in the stack has a shorter recency than that one and takes its
+//! place. As in the authors' program the stack has no limit of its own. With sizes both sets are in bytes, and the LIR
+//! set shrinks for an object larger than the HIR set.
 
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};
 use crate::arena::{Arena, List, NONE, Slot};
@@ -13,12 +14,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lirs",
-    about: "keeps what comes again after few other objects; all else passes through a small queue",
+    about: "keeps objects with a short inter-reference recency; all others pass through a small queue",
     source: "Jiang and Zhang, SIGMETRICS 2002; cache thesis 3.3",
     parameters: &[
         PolicyParameter {
             name: "queue",
-            meaning: "share of the capacity for the queue, which has at least 2 units",
+            meaning: "share of the capacity for the queue; at least 2 units",
             default: 0.01,
             min: 0.0,
             max: 1.0,
@@ -26,7 +27,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "skip-repeats",
-            meaning: "1: a request for the object of the one before changes nothing, as in the authors' program",
+            meaning: "1: a repeated request for the same object changes nothing, as in the authors' program",
             ..SWITCH
         },
     ],
@@ -36,11 +37,11 @@ pub(super) const KIND: PolicyKind = PolicyKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Residence {
-    /// Of the large set: in the stack.
+    /// In the LIR set, and in the stack.
     Lir,
-    /// Of the small set: in the queue, and in the stack or not.
+    /// In the HIR set: in the queue, and possibly in the stack.
     ResidentHir,
-    /// Not in the cache, but in the stack.
+    /// A ghost: not in the cache, but in the stack.
     NonResidentHir,
 }
 
@@ -48,7 +49,7 @@ enum Residence {
 struct Object<W> {
     state: Residence,
     in_stack: bool,
-    /// Where it is in the queue.
+    /// Its slot in the queue.
     queued: Slot,
     weight: W,
 }
@@ -62,7 +63,7 @@ struct Lirs<W> {
     last: Option<KeyId>,
     arena: Arena<Object<W>>,
     stack: List,
-    /// The queue's places: whose each is, as a slot of the arena.
+    /// The slots of the queue, each with the arena slot of its object.
     places: Arena<()>,
     queue: List,
     eviction_log: EvictionLog,
@@ -86,7 +87,7 @@ impl<W: Weight> Lirs<W> {
         }
     }
 
-    /// Drops what is below the last of the large set.
+    /// Drops everything below the last LIR object.
     fn prune(&mut self) {
         while let Some(slot) = self.stack.oldest() {
             let object = self.arena.value_mut(slot);
@@ -117,7 +118,7 @@ impl<W: Weight> Lirs<W> {
         slot
     }
 
-    /// The last of the large set, which is the stack's oldest, joins the queue.
+    /// Moves the last LIR object, the stack's oldest, to the queue.
     fn demote(&mut self) {
         let Some(slot) = self.stack.oldest() else { return };
         self.stack.unlink(&mut self.arena, slot);
@@ -146,7 +147,7 @@ impl<W: Weight> Lirs<W> {
         }
     }
 
-    /// Takes an object out of the stack, the queue and the count; says whether it was in the cache.
+    /// Removes an object from the stack, the queue and the count. Returns whether it was cached.
     #[inline(always)]
     fn take_out(&mut self, slot: Slot) -> bool {
         let Object { state, in_stack, queued, weight } = self.arena.value(slot);
@@ -166,7 +167,7 @@ impl<W: Weight> Lirs<W> {
         true
     }
 
-    /// Whether a new object joins the large set at once: while all that is held fits there, and where it is empty.
+    /// Whether a new object joins the LIR set at once: while it has room for all, or is empty.
     fn fills_up(&self, weight: W) -> bool {
         let others = if self.lir == 0 { 0 } else { self.used };
         others + weight.get() <= self.lir_max
@@ -237,7 +238,7 @@ impl<W: Weight> Policy for Lirs<W> {
         let Object { state, in_stack, .. } = self.arena.value(slot);
         let is_hit = self.take_out(slot);
         self.arena.value_mut(slot).weight = weight;
-        // A hit needs room only where the object has grown.
+        // A hit needs room only if the object has grown.
         let limit = self.capacity - weight.get();
         if self.used > limit {
             self.evict_above(limit);

@@ -1,4 +1,4 @@
-//! What ARC, 2Q and others have in common: objects and ghosts in several lists that know what they weigh.
+//! The common part of ARC, 2Q and others: objects and ghosts in several lists with weights.
 
 use crate::arena::{Arena, List, Slot};
 use crate::key_id::KeyId;
@@ -11,16 +11,16 @@ struct Object<V, W> {
     weight: W,
 }
 
-/// `N` lists; every object that is known is in one of them.
+/// `N` lists; every known object is in one of them.
 pub(super) struct WeightedLists<V, W, const N: usize> {
     arena: Arena<Object<V, W>>,
     lists: [List; N],
-    /// What each list weighs.
+    /// The weight of each list.
     weights: [u64; N],
 }
 
 impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
-    /// For objects with numbers below `keys`.
+    /// For key IDs below `keys`.
     pub(super) fn new(keys: usize) -> Self {
         Self { arena: Arena::new(keys), lists: [List::default(); N], weights: [0; N] }
     }
@@ -35,7 +35,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.arena.id(slot)
     }
 
-    /// In which list an object is.
+    /// The list of an object.
     #[inline]
     pub(super) fn list(&self, slot: Slot) -> usize {
         usize::from(self.arena.value(slot).list)
@@ -56,7 +56,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.arena.value(slot).weight
     }
 
-    /// What a list weighs.
+    /// The weight of a list.
     #[inline]
     pub(super) fn weight(&self, list: usize) -> u64 {
         self.weights[list]
@@ -72,7 +72,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.lists[list].oldest()
     }
 
-    /// The next newer one of an object's list.
+    /// The next newer object of the same list.
     #[inline]
     pub(super) fn newer(&self, slot: Slot) -> Option<Slot> {
         self.arena.newer(slot)
@@ -83,19 +83,19 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.lists[list].newest()
     }
 
-    /// The next older one of an object's list.
+    /// The next older object of the same list.
     #[inline]
     pub(super) fn older(&self, slot: Slot) -> Option<Slot> {
         self.arena.older(slot)
     }
 
-    /// How many objects a list has.
+    /// The number of objects in a list.
     #[inline]
     pub(super) fn len(&self, list: usize) -> u64 {
         self.lists[list].len()
     }
 
-    /// Takes in an object that is not known, as the newest of a list.
+    /// Adds an unknown object as the newest of a list.
     #[inline]
     pub(super) fn insert(&mut self, list: usize, id: KeyId, value: V, weight: W) -> Slot {
         let slot = self.arena.insert(id, Object { list: list as u8, value, weight });
@@ -104,7 +104,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         slot
     }
 
-    /// Makes an object the newest of a list, whichever it was in.
+    /// Makes an object the newest of a list.
     #[inline]
     pub(super) fn move_to(&mut self, slot: Slot, to: usize) {
         let Object { list, weight, .. } = self.arena.value(slot);
@@ -119,7 +119,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.lists[to].push(&mut self.arena, slot);
     }
 
-    /// Gives an object another weight; says whether it weighs more than before.
+    /// Changes the weight of an object. Returns whether it increased.
     #[inline]
     pub(super) fn reweigh(&mut self, slot: Slot, weight: W) -> bool {
         let object = self.arena.value_mut(slot);
@@ -129,7 +129,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         weight.get() > before.get()
     }
 
-    /// Forgets an object.
+    /// Removes an object.
     #[inline]
     pub(super) fn remove(&mut self, slot: Slot) {
         let Object { list, weight, .. } = self.arena.value(slot);
@@ -139,7 +139,7 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.arena.remove(slot);
     }
 
-    /// Forgets the oldest of a list until it weighs no more than `limit`.
+    /// Removes the oldest objects of a list until its weight is at most `limit`.
     #[inline]
     pub(super) fn trim(&mut self, list: usize, limit: u64) {
         while self.weights[list] > limit {

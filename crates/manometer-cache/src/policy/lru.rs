@@ -1,4 +1,4 @@
-//! Least recently used: what was not requested for longest goes.
+//! Least recently used: evicts the object whose last request is the oldest.
 
 use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
 use super::{CacheConfig, PolicyKind};
@@ -8,7 +8,7 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lru",
-    about: "evicts what was not requested for longest",
+    about: "evicts the least recently used object",
     source: "Mattson et al., IBM Systems Journal 1970; cache thesis 3.2",
     parameters: &[],
     details: RequestFields::NONE,

@@ -1,5 +1,5 @@
-//! LRU-K: what was requested K times longest ago goes; what was not requested K times goes before. The times of
-//! requests are remembered for a while after eviction. Requests close together are not taken as one.
+//! LRU-K: evicts the object whose K-th last request is the oldest, first those with fewer than K requests. Request
+//! times are remembered for a while after eviction. Correlated requests are not merged.
 
 use super::lists::WeightedLists;
 use super::ranked::{RankFunction, RankedPolicy};
@@ -10,12 +10,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lru-k",
-    about: "evicts what had its K-th last request longest ago",
+    about: "evicts the object whose K-th last request is the oldest",
     source: "O'Neil, O'Neil and Weikum, SIGMOD 1993",
     parameters: &[
         PolicyParameter {
             name: "k",
-            meaning: "which of the last requests counts",
+            meaning: "K: which of the last requests counts",
             default: 2.0,
             min: 1.0,
             max: K_MAX as f64,
@@ -23,7 +23,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "history",
-            meaning: "how many times the capacity is remembered after eviction",
+            meaning: "size of the history of evicted objects, in capacities",
             default: 1.0,
             min: 0.0,
             max: 1000.0,
@@ -38,7 +38,7 @@ const K_MAX: usize = 4;
 /// A time before all others.
 const NEVER: u32 = 0;
 
-/// The last requests, the latest first: positions from 1 on.
+/// The last K requests, the latest first: positions from 1 on.
 type RequestTimes = [u32; K_MAX];
 
 type LruK<W> = RankedPolicy<W, RankByKthRequest<W>>;
@@ -51,7 +51,7 @@ struct RankByKthRequest<W> {
 
 impl<W: Weight> RankFunction<W> for RankByKthRequest<W> {
     type Mark = RequestTimes;
-    /// By the K-th last request, then by the last.
+    /// The K-th last request, then the last one.
     type Rank = (u32, u32);
 
     fn new(setting: &CacheConfig<'_>) -> Self {

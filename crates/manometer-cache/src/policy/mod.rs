@@ -1,4 +1,4 @@
-//! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
+//! Replacement policies: one per file, and a line in [`POLICIES`].
 
 mod adaptive;
 mod eviction_log;
@@ -16,67 +16,67 @@ use crate::requests::Requests;
 pub use eviction_log::EvictionLog;
 pub use time_source::TimeSource;
 
-/// What a cache did.
+/// The counters of a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheCounters {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Of these, not found in the cache, those that were bypassed among them.
+    /// Misses, including bypassed requests.
     pub misses: u64,
-    /// Of the misses, for objects larger than the whole cache.
+    /// Misses for objects larger than the whole cache.
     pub bypassed: u64,
-    /// Bytes that were requested, where sizes are known.
+    /// Bytes requested, if sizes are known.
     pub bytes: u64,
-    /// Of these, not found in the cache.
+    /// Bytes missed.
     pub missed_bytes: u64,
 }
 
 impl CacheCounters {
-    /// Misses for each request; none without requests.
+    /// The miss ratio; `None` without requests.
     pub fn miss_ratio(&self) -> Option<f64> {
         (self.requests > 0).then(|| self.misses as f64 / self.requests as f64)
     }
 
-    /// Missed bytes for each byte.
+    /// The byte miss ratio.
     pub fn byte_miss_ratio(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.missed_bytes as f64 / self.bytes as f64)
     }
 }
 
-/// A cache with its policy.
+/// A cache with its replacement policy.
 pub trait Policy: Send {
-    /// What it holds at most: objects, or bytes where sizes count.
+    /// The capacity in objects, or in bytes with sizes.
     fn capacity(&self) -> u64;
 
-    /// What it holds now.
+    /// The used capacity.
     fn used(&self) -> u64;
 
-    /// Whether an object is in the cache.
+    /// Whether an object is cached.
     fn holds(&self, id: KeyId) -> bool;
 
-    /// Answers a request for an object that is no larger than the cache: whether it was there. What was not there is
-    /// admitted or not, as the policy sees fit.
+    /// Handles a request for an object no larger than the cache. Returns whether it hit. After a miss the policy
+    /// decides on admission.
     fn request(&mut self, request: &Request) -> bool;
 
-    /// Drops an object from the cache, if it is there, without a request: it does not count as evicted. No ghost is left of
-    /// it; what else the policy knows of keys (ghosts of others, sketches, hot spots) stays.
+    /// Removes an object, if cached, without a request. It does not count as evicted and leaves no ghost; other state
+    /// of the policy (ghosts, sketches, hot spots) stays.
     fn remove(&mut self, id: KeyId);
 
-    /// Where the objects are noted that leave the cache.
+    /// The log of evicted objects.
     fn eviction_log(&mut self) -> &mut EvictionLog;
 
-    /// Notes from now on which objects leave the cache.
+    /// Starts recording evictions.
     fn record_evictions(&mut self) {
         self.eviction_log().enable();
     }
 
-    /// Moves the objects that left the cache since the last call to the end of `into`, in the order in which they left:
-    /// those that were there before a request and are not after it.
+    /// Moves the objects evicted since the last call to the end of `into`, in order: those that were cached before a
+    /// request and are not after it.
     fn drain_evictions(&mut self, into: &mut Vec<KeyId>) {
         self.eviction_log().drain_into(into);
     }
 
-    /// Answers all requests in turn.
+    /// Handles all requests in order.
     fn run(&mut self, requests: &Requests) -> CacheCounters {
         let capacity = self.capacity();
         let mut counters = CacheCounters { requests: requests.len() as u64, ..CacheCounters::default() };
@@ -93,7 +93,7 @@ pub trait Policy: Send {
         counters
     }
 
-    /// Answers all requests in turn, and reports of each whether it was a hit.
+    /// Handles all requests in order, and reports for each whether it hit.
     fn run_with(&mut self, requests: &Requests, on_request: &mut dyn FnMut(&Request, bool)) {
         let capacity = self.capacity();
         for position in 0..requests.len() {
@@ -104,53 +104,53 @@ pub trait Policy: Send {
     }
 }
 
-/// What a cache is made for.
+/// The configuration of a cache.
 #[derive(Debug, Clone, Copy)]
 pub struct CacheConfig<'a> {
-    /// The most that it holds: objects, or bytes where sizes count.
+    /// The capacity in objects, or in bytes with sizes.
     pub capacity: u64,
-    /// Whether sizes count.
+    /// Whether objects have sizes.
     pub by_size: bool,
-    /// The requests that will come: how many keys, and for the policies that know the future, which.
+    /// The future requests: their number of keys, and for offline policies the requests themselves.
     pub requests: &'a Requests,
-    /// The values of the parameters, in their order.
+    /// The values of the parameters, in order.
     pub parameters: &'a [f64],
-    /// Where chance comes from.
+    /// The seed of random choices.
     pub seed: u64,
 }
 
 impl CacheConfig<'_> {
-    /// What an object of the requests weighs in the mean.
+    /// The mean weight of an object.
     pub(crate) fn mean_weight(&self) -> u64 {
         let sizes = if self.by_size { self.requests.sizes() } else { &[] };
         let bytes: u128 = sizes.iter().map(|size| u128::from((*size).max(1))).sum();
         bytes.checked_div(sizes.len() as u128).unwrap_or(1).max(1) as u64
     }
 
-    /// How many objects of mean weight fit, where there are so many.
+    /// The number of objects of mean weight that fit, if that many exist.
     pub(crate) fn objects(&self) -> u64 {
         (self.capacity / self.mean_weight()).clamp(1, self.requests.keys().max(1) as u64)
     }
 }
 
-/// A parameter of a policy or an admission.
+/// A parameter of a policy or an admission filter.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyParameter {
     /// Its name.
     pub name: &'static str,
-    /// What it does.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// What it is where nothing is said.
+    /// The default value.
     pub default: f64,
-    /// The least it can be.
+    /// The minimum.
     pub min: f64,
-    /// The most.
+    /// The maximum.
     pub max: f64,
     /// Whether it is a whole number.
     pub is_whole: bool,
 }
 
-/// What is off unless it is 1.
+/// A switch: off unless it is 1.
 pub(crate) const SWITCH: PolicyParameter =
     PolicyParameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1.0, is_whole: true };
 
@@ -164,20 +164,20 @@ fn share(capacity: u64, share: f64) -> u64 {
     (capacity as f64 * share) as u64
 }
 
-/// A policy that there is.
+/// A kind of replacement policy.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyKind {
     /// Its name.
     pub name: &'static str,
-    /// What it keeps, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [PolicyParameter],
-    /// What it looks at in requests beside their keys.
+    /// The fields of requests that it needs in addition to keys.
     pub details: RequestFields,
-    /// Makes a cache.
+    /// Creates a cache.
     pub create: for<'a> fn(&CacheConfig<'a>) -> Box<dyn Policy + 'a>,
 }
 
@@ -187,7 +187,7 @@ impl PartialEq for PolicyKind {
     }
 }
 
-/// Makes `$policy` of a [`Setting`], by objects or by bytes.
+/// Creates `$policy` from a [`CacheConfig`], by objects or by bytes.
 macro_rules! by_weight {
     ($policy:ident) => {{
         fn create<'a>(setting: &$crate::policy::CacheConfig<'a>) -> Box<dyn $crate::policy::Policy + 'a> {
@@ -201,7 +201,7 @@ macro_rules! by_weight {
     }};
 }
 
-/// Declares the modules of the policies, and [`POLICIES`], the list of all of them.
+/// Declares the modules of the policies and [`POLICIES`], their list.
 macro_rules! policies {
     ($($module:ident: $($kind:ident)+;)+) => {
         $(mod $module;)+
@@ -211,7 +211,7 @@ macro_rules! policies {
     };
 }
 
-// A new policy is a file in this folder and a line here.
+// A new policy is a file in this directory and a line here.
 policies! {
     opt: KIND;
     fifo: KIND;
@@ -239,5 +239,5 @@ policies! {
     bcache: LRU FIFO RANDOM;
 }
 
-/// The policy whose curve is computed without a simulation.
+/// LRU, whose curve is computed without simulation.
 pub(crate) const LRU: &PolicyKind = &lru::KIND;

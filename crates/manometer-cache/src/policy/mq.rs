@@ -1,6 +1,6 @@
-//! MQ: queues by the logarithm of how often an object was requested, for caches behind other caches, where the
-//! popular is rarely requested soon again. What is not requested for its lifetime moves a queue down; the count is
-//! remembered for a while after eviction. Where objects have sizes the history's limit is in bytes.
+//! MQ: queues by the logarithm of request counts, for second-level caches, where popular objects have long reuse
+//! distances. An object not requested for its lifetime moves a queue down; its count is remembered for a while after
+//! eviction. With sizes the history's limit is in bytes.
 
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};
@@ -11,12 +11,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "mq",
-    about: "queues by the logarithm of an object's requests; what is not requested for a while moves down",
+    about: "multiple LRU queues by the logarithm of request counts; objects that are not requested for a while move down",
     source: "Zhou, Philbin and Li, USENIX 2001; cache thesis 3.5",
     parameters: &[
         PolicyParameter {
             name: "queues",
-            meaning: "how many queues",
+            meaning: "number of queues",
             default: 8.0,
             min: 1.0,
             max: QUEUES_MAX as f64,
@@ -24,7 +24,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "lifetime",
-            meaning: "after how many requests to the cache an object that is not requested moves down",
+            meaning: "requests to the cache after which an idle object moves down",
             default: 10_000.0,
             min: 1.0,
             max: (1_u32 << 31) as f64,
@@ -32,7 +32,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "history",
-            meaning: "how many times the capacity is remembered after eviction",
+            meaning: "size of the history of evicted objects, in capacities",
             default: 4.0,
             min: 0.0,
             max: 1000.0,
@@ -40,7 +40,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "recall-first",
-            meaning: "1: the count is recalled before another object is evicted and remembered, as in libCacheSim",
+            meaning: "1: a ghost's count is recalled before the eviction that its request causes, as in libCacheSim; 0: after",
             ..SWITCH
         },
     ],
@@ -53,9 +53,9 @@ const HISTORY: usize = QUEUES_MAX;
 
 #[derive(Debug, Clone, Copy)]
 struct Usage {
-    /// Kept in two halves, so that it does not widen what stands beside it.
+    /// Stored as two halves, so that the struct needs no larger alignment.
     expires: [u16; 2],
-    /// How often it was requested, up to what still distinguishes queues.
+    /// Its request count, up to the largest that still distinguishes queues.
     count: u16,
 }
 
@@ -79,9 +79,9 @@ struct Mq<W> {
     history_max: u64,
     recalls_first: bool,
     now: u32,
-    /// Before when nothing of each queue expires: what joins a queue expires after all that is in it.
+    /// For each queue a lower bound of the next expiry: an object that joins a queue expires after all others in it.
     next_expiry: [u32; QUEUES_MAX],
-    /// The first of them.
+    /// The earliest of them.
     earliest_expiry: u32,
     lists: WeightedLists<Usage, W, { QUEUES_MAX + 1 }>,
     eviction_log: EvictionLog,
@@ -146,7 +146,7 @@ impl<W: Weight> Mq<W> {
         self.evict_above(self.capacity);
     }
 
-    /// Moves what has expired a queue down, at most one object of each queue.
+    /// Moves expired objects a queue down, at most one of each queue.
     fn adjust(&mut self) {
         self.now += 1;
         if self.earliest_expiry >= self.now {
@@ -161,7 +161,7 @@ impl<W: Weight> Mq<W> {
         }
     }
 
-    /// Moves the oldest of a queue down where it has expired; says before when no other expires.
+    /// Moves the oldest object of a queue down if it has expired. Returns a lower bound of the next expiry.
     fn expire(&mut self, queue: usize) -> u32 {
         let next = self.now + self.lifetime;
         let Some(slot) = self.lists.oldest(queue) else { return next };

@@ -1,4 +1,4 @@
-//! Most recently used: what was requested just before goes, which suits loops longer than the cache.
+//! Most recently used: evicts the object requested last, which suits loops longer than the cache.
 
 use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
 use super::{CacheConfig, PolicyKind};
@@ -8,7 +8,7 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "mru",
-    about: "evicts what was requested last",
+    about: "evicts the most recently used object",
     source: "Chou and DeWitt, VLDB 1985",
     parameters: &[],
     details: RequestFields::NONE,

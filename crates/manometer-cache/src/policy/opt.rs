@@ -1,5 +1,5 @@
-//! OPT: what is requested again last goes. No policy that admits whatever is requested misses less often where all
-//! objects are of one size; where sizes differ this is the usual approximation.
+//! OPT (Belady): evicts the object whose next request is the latest. For objects of equal size no policy that admits
+//! every request misses less; with sizes this is the usual approximation.
 
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind};
 use crate::bit_set::HierarchicalBitSet;
@@ -11,21 +11,21 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "opt",
-    about: "evicts what is requested again last: the bound for all others; an approximation where sizes differ",
+    about: "evicts the object whose next request is the latest: the fewest misses of all policies that admit every request; an approximation if sizes differ",
     source: "Belady, IBM Systems Journal 1966; cache thesis 3.1",
     parameters: &[],
     details: RequestFields::NONE,
     create: by_weight!(Opt),
 };
 
-/// An object stands for itself by the moment at which it is requested next, of which no two are equal.
+/// An object is identified by the position of its next request, which is unique.
 struct Opt<'a, W> {
     capacity: u64,
     used: u64,
     requests: &'a Requests,
     next: &'a [u32],
     next_uses: HierarchicalBitSet,
-    /// Of each key's object, where it is in the cache: when it is requested next, and what it weighs.
+    /// For each key, if its object is cached: the position of its next request, and its weight.
     held: Vec<Option<(u32, W)>>,
     eviction_log: EvictionLog,
 }
@@ -44,7 +44,7 @@ impl<'a, W: Weight> Opt<'a, W> {
         }
     }
 
-    /// When the object of the request at a position is requested next: what is larger than the cache passes it by.
+    /// The position of the next request for the object of a request, leaving out those that are larger than the cache.
     fn next_after(&self, position: u32) -> u32 {
         let mut next = self.next[position as usize];
         while self.requests.sizes().get(next as usize).is_some_and(|size| *size > self.capacity) {

@@ -1,5 +1,5 @@
-//! What LFU, its forms with ageing, and GDSF have in common: the lowest priority goes; of equals, what was requested
-//! least recently. Requests count while an object is in the cache.
+//! The common part of LFU, its variants with ageing, and GDSF: evicts the lowest priority, and among equals the least
+//! recently used. Requests count while an object is cached.
 
 use std::marker::PhantomData;
 
@@ -9,9 +9,9 @@ use crate::key_id::KeyId;
 use crate::request::Request;
 use crate::weight::Weight;
 
-/// What an object is worth.
+/// The priority of an object.
 pub(super) trait PriorityFunction: Send {
-    /// `age` is the highest priority of those that were evicted.
+    /// `age` is the highest priority of an evicted object.
     fn of(age: f64, requests: u32, weight: u64) -> f64;
 }
 
@@ -23,9 +23,9 @@ pub(super) struct RankByPriority<P> {
 }
 
 impl<W: Weight, P: PriorityFunction> RankFunction<W> for RankByPriority<P> {
-    /// How many requests there were.
+    /// The request count.
     type Mark = u32;
-    /// Priorities are positive, and so are in the order of their bits; then by the last request.
+    /// The bits of the priority, whose order is that of positive numbers; then the last request.
     type Rank = (u64, u32);
 
     fn new(_: &CacheConfig<'_>) -> Self {

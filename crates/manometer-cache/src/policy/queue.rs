@@ -1,4 +1,4 @@
-//! What FIFO, LRU, MRU, CLOCK and SIEVE have in common: all that is held stands in one row.
+//! The common part of FIFO, LRU, MRU, CLOCK and SIEVE: all objects are in one queue.
 
 use super::{CacheConfig, EvictionLog, Policy};
 use crate::arena::{Arena, List, Slot};
@@ -6,22 +6,22 @@ use crate::key_id::KeyId;
 use crate::request::Request;
 use crate::weight::Weight;
 
-/// What a hit does, and what goes.
+/// The reaction to hits, and the choice of victims.
 pub(super) trait QueueDiscipline: Send {
-    /// What is kept with each object.
+    /// The value kept with each object.
     type Mark: Copy + Default + Send;
 
     fn new(setting: &CacheConfig<'_>) -> Self;
 
-    /// An object is requested that is held.
+    /// Handles a hit.
     fn on_hit<W: Weight>(&mut self, _: &mut QueueEntries<Self::Mark, W>, _: Slot) {}
 
-    /// The object that goes next: the oldest unless said otherwise.
+    /// The next victim; by default the oldest object.
     fn select_victim<W: Weight>(&mut self, entries: &mut QueueEntries<Self::Mark, W>) -> Option<Slot> {
         entries.list.oldest()
     }
 
-    /// An object is about to leave.
+    /// Called before an object leaves.
     fn on_removal<W: Weight>(&mut self, _: &QueueEntries<Self::Mark, W>, _: Slot) {}
 }
 
@@ -31,7 +31,7 @@ struct Object<M, W> {
     weight: W,
 }
 
-/// Objects from the newest to the oldest.
+/// Objects from newest to oldest.
 pub(super) struct QueueEntries<M, W> {
     arena: Arena<Object<M, W>>,
     list: List,
@@ -46,7 +46,7 @@ impl<M: Copy, W: Copy> QueueEntries<M, W> {
         self.list.oldest()
     }
 
-    /// The next newer one.
+    /// The next newer object.
     pub(super) fn newer(&self, slot: Slot) -> Option<Slot> {
         self.arena.newer(slot)
     }

@@ -1,14 +1,14 @@
-//! Random: anything goes.
+//! Random replacement.
 
 use super::{CacheConfig, PolicyKind, hyperbolic};
 use crate::request::RequestFields;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "random",
-    about: "evicts by chance",
+    about: "evicts at random",
     source: "Belady, IBM Systems Journal 1966",
     parameters: &[],
     details: RequestFields::NONE,
-    // What goes is drawn among one.
+    // Hyperbolic caching that chooses among a single random object.
     create: |setting| (hyperbolic::KIND.create)(&CacheConfig { parameters: &[1.0], ..*setting }),
 };

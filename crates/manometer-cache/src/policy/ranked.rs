@@ -1,5 +1,5 @@
-//! What LRU-K, LFU, its forms with ageing, and GDSF have in common: what ranks lowest goes. An object's rank changes only
-//! when it is requested.
+//! The common part of LRU-K, LFU, its variants with ageing, and GDSF: evicts the lowest rank. An object's rank changes
+//! only with its requests.
 
 use super::{CacheConfig, EvictionLog, Policy};
 use crate::indexed_heap::IndexedHeap;
@@ -7,22 +7,22 @@ use crate::key_id::KeyId;
 use crate::request::Request;
 use crate::weight::Weight;
 
-/// How objects are ranked.
+/// The ranking of objects.
 pub(super) trait RankFunction<W>: Send {
-    /// What is kept of an object's requests.
+    /// The value kept about an object's requests.
     type Mark: Copy + Send;
-    /// Where it stands.
+    /// The rank.
     type Rank: Copy + Ord + Send;
 
     fn new(setting: &CacheConfig<'_>) -> Self;
 
-    /// What is to be kept once an object is requested; nothing was where it was not held.
+    /// The value to keep after a request; `before` is `None` if the object was not cached.
     fn requested(&mut self, before: Option<Self::Mark>, request: &Request) -> Self::Mark;
 
-    /// Where an object stands by its last request.
+    /// The rank of an object after its last request.
     fn rank(&self, mark: Self::Mark, request: &Request, weight: W) -> Self::Rank;
 
-    /// An object has left for want of room.
+    /// Called after an object was evicted.
     fn on_evicted(&mut self, id: KeyId, rank: Self::Rank, mark: Self::Mark, weight: W);
 }
 

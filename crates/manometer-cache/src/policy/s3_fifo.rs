@@ -1,8 +1,8 @@
-//! S3-FIFO: a small queue filters what is requested once before it reaches the main one; ghosts of the small queue
-//! go into the main one at once.
+//! S3-FIFO: a small queue filters one-hit wonders from the main queue; ghosts of the small queue enter the main one at
+//! once.
 //!
-//! Two things that its paper leaves open are as in its authors' program: until something is evicted the main queue
-//! takes what the small one has no room for, and a ghost is recalled before something else is evicted and remembered.
+//! Two points that the paper leaves open follow its authors' program: until the first eviction the main queue takes
+//! what the small one has no room for, and a ghost is removed before another object is evicted and remembered.
 
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
@@ -12,7 +12,7 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "s3-fifo",
-    about: "a small queue filters what is requested once; a large one renews what was requested meanwhile",
+    about: "a small queue filters one-hit wonders; the main queue reinserts objects requested meanwhile",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         PolicyParameter {
@@ -25,7 +25,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "ghost",
-            meaning: "how many times the capacity is remembered after eviction from the small queue",
+            meaning: "size of the ghost queue of objects evicted from the small queue, in capacities",
             default: 0.9,
             min: 0.0,
             max: 1000.0,
@@ -33,7 +33,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "threshold",
-            meaning: "how many hits in the small queue make an object move to the main one",
+            meaning: "hits in the small queue from which an object moves to the main queue",
             default: 2.0,
             min: 1.0,
             max: 3.0,
@@ -48,7 +48,7 @@ const SMALL: usize = 0;
 const MAIN: usize = 1;
 const GHOST: usize = 2;
 
-/// Hits are counted up to this.
+/// The largest hit count.
 const HITS_MAX: u8 = 3;
 
 struct S3Fifo<W> {
@@ -83,7 +83,7 @@ impl<W: Weight> S3Fifo<W> {
         }
     }
 
-    /// Evicts the first of the small queue that was not requested often enough for the main one.
+    /// Evicts the first object of the small queue without enough requests for the main one.
     fn evict_small(&mut self) {
         while let Some(slot) = self.lists.oldest(SMALL) {
             let stays = self.lists.value(slot) >= self.threshold;
@@ -97,7 +97,7 @@ impl<W: Weight> S3Fifo<W> {
         }
     }
 
-    /// Evicts the first of the main queue that was not requested; all before it are renewed.
+    /// Evicts the first object of the main queue without requests; all before it are reinserted.
     fn evict_main(&mut self) {
         while let Some(slot) = self.lists.oldest(MAIN) {
             if self.lists.value(slot) == 0 {

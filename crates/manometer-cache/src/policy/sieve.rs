@@ -1,5 +1,5 @@
-//! SIEVE: a hand walks from the oldest to the newest object, spares what was requested since it passed, and evicts
-//! what was not. Nothing is ever moved.
+//! SIEVE: a hand moves from the oldest to the newest object, spares objects requested since it passed, and evicts the
+//! first other. Objects never move.
 
 use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
 use super::{CacheConfig, PolicyKind};
@@ -9,7 +9,7 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "sieve",
-    about: "a hand walks from old to new and evicts what was not requested since it passed",
+    about: "a hand moves from old to new objects and evicts the first not requested since it passed",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
     details: RequestFields::NONE,
@@ -18,7 +18,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
 
 type Sieve<W> = QueuePolicy<W, ClockHand>;
 
-/// Which object the hand comes to next: the oldest where none is named.
+/// The object that the hand visits next; `None` for the oldest.
 struct ClockHand(Option<Slot>);
 
 impl QueueDiscipline for ClockHand {

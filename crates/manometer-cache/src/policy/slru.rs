@@ -1,5 +1,5 @@
-//! Segmented LRU: each hit lifts an object a segment higher; what a segment has no room for falls a segment lower.
-//! The lowest segment has whatever room the others leave.
+//! Segmented LRU: a hit moves an object a segment up; overflow of a segment moves a segment down. The lowest segment
+//! has the room that the others leave.
 
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH};
@@ -10,12 +10,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "slru",
-    about: "LRU in segments: a hit lifts an object a segment higher",
+    about: "segmented LRU: a hit moves an object up a segment",
     source: "Karedla, Love and Wherry, IEEE Computer 1994",
     parameters: &[
         PolicyParameter {
             name: "segments",
-            meaning: "how many segments, of equal size",
+            meaning: "number of segments, of equal size",
             default: 4.0,
             min: 1.0,
             max: SEGMENTS_MAX as f64,
@@ -23,7 +23,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "fill",
-            meaning: "1: what is admitted joins the lowest segment that has room, as in libCacheSim, not the lowest",
+            meaning: "1: a new object enters the lowest segment with room, as in libCacheSim; 0: the lowest",
             ..SWITCH
         },
     ],
@@ -71,13 +71,13 @@ impl<W: Weight> Slru<W> {
         self.capacity / self.segments as u64
     }
 
-    /// Which segment takes in a new object.
+    /// The segment that a new object enters.
     fn entry(&self, size: u64) -> usize {
         let segments = if self.fills { self.segments } else { 0 };
         (0..segments).find(|segment| self.lists.weight(*segment) + size <= self.segment_max()).unwrap_or(0)
     }
 
-    /// Lets what is too much for a segment fall, from the highest on.
+    /// Moves the overflow of segments down, from the highest on.
     fn cascade(&mut self) {
         let segment_max = self.segment_max();
         for segment in (1..self.segments).rev() {

@@ -1,35 +1,35 @@
-//! The queues of dm-cache's `smq`: levels that hold as many objects each, so that a level is a rank.
+//! The queues of dm-cache's `smq`: levels of equal size, so that a level is a rank.
 
 use super::lists::WeightedLists;
 use crate::arena::Slot;
 use crate::key_id::KeyId;
 use crate::weight::Weight;
 
-/// How many levels a queue has.
+/// The number of levels of a queue.
 pub(super) const LEVELS: usize = 64;
 
-/// The number of a mark, which no object has.
+/// The key ID of sentinels, which no object has.
 const SENTINEL: KeyId = KeyId::MAX;
 
 const NO_PERIOD: u32 = u32::MAX;
 
 pub(super) struct SmqLevels<W> {
-    /// With the last period in which an object was requested.
+    /// Objects with the last period in which each was requested.
     lists: WeightedLists<u32, W, LEVELS>,
-    /// Two marks in each level, in front of what joined after them.
+    /// Two sentinels per level, in front of objects that joined later.
     sentinels: [Vec<Slot>; 2],
-    /// How many levels at the top share so much.
+    /// The number of top levels, and the objects that they share.
     top: (usize, u64),
     len: u64,
 }
 
 impl<W: Weight> SmqLevels<W> {
-    /// Without marks: `in_top` objects share the `top_levels` highest levels, the rest the others.
+    /// Without sentinels: `in_top` objects share the `top_levels` highest levels, the rest the others.
     pub(super) fn new(keys: usize, top_levels: usize, in_top: u64) -> Self {
         Self { lists: WeightedLists::new(keys), sentinels: Default::default(), top: (top_levels, in_top), len: 0 }
     }
 
-    /// With marks: all levels share alike.
+    /// With sentinels: all levels share evenly.
     pub(super) fn with_sentinels(keys: usize) -> Self {
         let mut levels = Self::new(keys, 0, 0);
         for sentinel in 0..2 {
@@ -47,25 +47,25 @@ impl<W: Weight> SmqLevels<W> {
         self.lists.list(slot)
     }
 
-    /// Gives an object another weight; says what it weighed before.
+    /// Changes the weight of an object. Returns its old weight.
     pub(super) fn reweigh(&mut self, slot: Slot, weight: W) -> u64 {
         let before = self.lists.weight_of(slot).get();
         self.lists.reweigh(slot, weight);
         before
     }
 
-    /// Whether an object is requested in this period for the first time.
+    /// Whether an object is requested for the first time in this period.
     pub(super) fn is_first_in(&mut self, slot: Slot, period: u32) -> bool {
         std::mem::replace(self.lists.value_mut(slot), period) != period
     }
 
-    /// Takes an object in as the youngest of the lowest level.
+    /// Adds an object as the youngest of the lowest level.
     pub(super) fn insert(&mut self, id: KeyId, weight: W) {
         self.len += 1;
         self.lists.insert(0, id, NO_PERIOD, weight);
     }
 
-    /// Makes an object the youngest of a level that is so much higher; the oldest there takes its level.
+    /// Moves an object up by `levels`, as the youngest there; the oldest object there takes its level.
     pub(super) fn lift(&mut self, slot: Slot, levels: usize) {
         let from = self.level(slot);
         let to = (from + levels).min(LEVELS - 1);
@@ -77,7 +77,7 @@ impl<W: Weight> SmqLevels<W> {
         self.lists.move_to(slot, to);
     }
 
-    /// Moves a mark of each level behind all that is there.
+    /// Moves a sentinel of each level behind all objects.
     pub(super) fn advance_sentinels(&mut self, sentinel: usize) {
         for level in 0..LEVELS {
             self.lists.move_to(self.sentinels[sentinel][level], level);
@@ -104,12 +104,12 @@ impl<W: Weight> SmqLevels<W> {
         next
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub(super) fn objects(&self) -> u64 {
         self.len
     }
 
-    /// Forgets an object; says which it was and what it weighed.
+    /// Removes an object. Returns its ID and weight.
     pub(super) fn remove(&mut self, slot: Slot) -> (KeyId, u64) {
         self.len -= 1;
         let object = (self.lists.id(slot), self.lists.weight_of(slot).get());
@@ -117,20 +117,20 @@ impl<W: Weight> SmqLevels<W> {
         object
     }
 
-    /// Forgets the oldest object of the lowest level, but not `other_than`; says which it was and what it weighed.
+    /// Removes the oldest object of the lowest level, other than `other_than`. Returns its ID and weight.
     pub(super) fn evict(&mut self, other_than: Option<KeyId>) -> Option<(KeyId, u64)> {
         let slot = (0..LEVELS).find_map(|level| self.oldest(level, other_than))?;
         Some(self.remove(slot))
     }
 
-    /// The same for objects before the first mark of their level alone.
+    /// As [`Self::evict`], only for objects before the first sentinel of their level.
     pub(super) fn evict_before_sentinel(&mut self) -> Option<(KeyId, u64)> {
         let marked = |level| self.lists.oldest(level).filter(|slot| !self.is_sentinel(*slot));
         let slot = (0..LEVELS).find_map(marked)?;
         Some(self.remove(slot))
     }
 
-    /// How many objects a level is meant to hold.
+    /// The target size of a level.
     fn target(&self, level: usize) -> u64 {
         let (top_levels, in_top) = self.top;
         let below = LEVELS - top_levels;
@@ -147,8 +147,8 @@ impl<W: Weight> SmqLevels<W> {
         self.lists.len(level) - sentinels
     }
 
-    /// From the lowest level on gets what lacks from above, the oldest first, and passes on what is too much, the
-    /// youngest first.
+    /// Rebalances the levels from the lowest up: each takes the oldest objects of the next level if it lacks some, or
+    /// passes its youngest up if it has too many.
     pub(super) fn balance(&mut self) {
         for level in 0..LEVELS - 1 {
             let target = self.target(level);

@@ -1,4 +1,4 @@
-//! The clock of policies that work by the second: the trace's own times where it has them, else so many requests a
+//! The clock of policies that work by the second: the times of the trace, or else a fixed number of requests per
 //! second.
 
 use super::PolicyParameter;
@@ -7,7 +7,7 @@ use crate::requests::Requests;
 
 pub(crate) const REQUESTS_PER_SECOND: PolicyParameter = PolicyParameter {
     name: "rate",
-    meaning: "how many requests make a second, where the requests have no times",
+    meaning: "requests per second, if the requests have no times",
     default: 1000.0,
     min: 1.0,
     max: 1e9,
@@ -21,7 +21,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub enum TimeSource {
     /// The times of the requests.
     Trace,
-    /// Their number: so many make a second.
+    /// The number of requests: this many are a second.
     RequestRate(u64),
 }
 
@@ -30,7 +30,7 @@ impl TimeSource {
         if requests.are_timed() { Self::Trace } else { Self::RequestRate(requests_per_second as u64) }
     }
 
-    /// In which second a request comes.
+    /// The second of a request.
     #[inline]
     pub(super) fn of(self, request: &Request) -> u32 {
         let second = match self {

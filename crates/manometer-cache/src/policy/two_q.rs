@@ -1,5 +1,5 @@
-//! 2Q, in full: what is requested first waits in a queue; only what is requested again after it left the queue is
-//! kept by recency.
+//! 2Q, full version: new objects wait in a FIFO queue; only objects requested again after they left it are kept by
+//! recency.
 
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
@@ -9,12 +9,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "2q",
-    about: "keeps by recency only what is requested again after it passed through a queue",
+    about: "keeps by recency only objects that are requested again after they passed a FIFO queue",
     source: "Johnson and Shasha, VLDB 1994",
     parameters: &[
         PolicyParameter {
             name: "in",
-            meaning: "share of the capacity above which the queue gives way",
+            meaning: "share of the capacity above which the queue is evicted from",
             default: 0.25,
             min: 0.0,
             max: 1.0,
@@ -22,7 +22,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "out",
-            meaning: "how many times the capacity is remembered after eviction from the queue",
+            meaning: "size of the ghost queue of objects evicted from the queue, in capacities",
             default: 0.5,
             min: 0.0,
             max: 1000.0,

@@ -1,5 +1,5 @@
-//! W-TinyLFU: what leaves a small window by recency enters the main cache only where it was requested more often of
-//! late than what would have to go; the main cache is a segmented LRU of two segments.
+//! W-TinyLFU: an object leaving the small LRU window enters the main cache only if it was requested more often recently
+//! than its victims; the main cache is a segmented LRU of two segments.
 
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
@@ -11,12 +11,12 @@ use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "w-tinylfu",
-    about: "a window, and behind it only what was requested more often of late than what would have to go",
+    about: "an LRU window; objects leaving it enter the main cache only if requested more often recently than their victims",
     source: "Einziger, Friedman and Manes, ACM Transactions on Storage 2017",
     parameters: &[
         PolicyParameter {
             name: "window",
-            meaning: "share of the capacity for the window, which has at least 1 unit",
+            meaning: "share of the capacity for the window; at least 1 unit",
             default: 0.01,
             min: 0.0,
             max: 1.0,
@@ -24,7 +24,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         },
         PolicyParameter {
             name: "protected",
-            meaning: "share of the main cache for what was requested in it",
+            meaning: "share of the main cache for the protected segment",
             default: 0.8,
             min: 0.0,
             max: 1.0,
@@ -70,7 +70,7 @@ impl<W: Weight> WTinyLfu<W> {
         self.lists.oldest(PROBATION).or_else(|| self.lists.oldest(PROTECTED))
     }
 
-    /// Lets what is too much for the window pass on, and what is too much for the main cache go.
+    /// Moves the overflow of the window on, and evicts the overflow of the main cache.
     fn settle(&mut self, newcomer: Option<KeyId>) {
         let main_max = self.capacity - self.window_max;
         while self.lists.weight(PROTECTED) > self.protected_max {
@@ -84,7 +84,7 @@ impl<W: Weight> WTinyLfu<W> {
         while self.lists.weight(WINDOW) > self.window_max {
             let Some(candidate) = self.lists.oldest(WINDOW) else { break };
             if !self.contest(candidate, main_max) {
-                // What the request that inserted it turns away was never evicted.
+                // An object rejected by the request that inserted it was never evicted.
                 if newcomer == Some(self.lists.id(candidate)) {
                     self.lists.remove(candidate);
                 } else {
@@ -100,7 +100,8 @@ impl<W: Weight> WTinyLfu<W> {
         self.lists.remove(slot);
     }
 
-    /// Admits a candidate to the main cache where it beats all that have to go for it; says whether it does.
+    /// Admits a candidate to the main cache if it was requested more often than each of its victims. Returns whether it
+    /// was admitted.
     #[inline]
     fn contest(&mut self, candidate: Slot, main_max: u64) -> bool {
         let weight = self.lists.weight_of(candidate).get();

@@ -1,11 +1,11 @@
-//! Where blocks lie in the cache.
+//! The slots of cached blocks.
 
 use crate::key_id::KeyId;
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Places in the cache, and what lies there. Those that were freed first are taken first, so that what is evicted
-/// together makes room in one stretch.
+/// Slots of the cache and the blocks in them. Slots freed first are reused first, so that blocks evicted together make
+/// room for a contiguous run.
 #[derive(Debug)]
 pub struct CacheSlots {
     slots: Vec<u32>,
@@ -25,22 +25,22 @@ pub struct BlockRun {
     pub id: KeyId,
 }
 
-/// Whether the origin holds the same.
+/// The state of a block relative to the origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BlockState {
-    /// It does.
+    /// The origin holds the same data.
     #[default]
     Clean,
-    /// It does, and the block is still on its way into the cache.
+    /// The origin holds the same data, and the block is still being copied into the cache.
     Filling,
-    /// It holds something older.
+    /// The origin holds older data.
     Dirty,
-    /// It is being written there.
+    /// The block is being written back.
     Cleaning,
 }
 
 impl CacheSlots {
-    /// Room for `slots` of the blocks with numbers below `blocks`.
+    /// Room for `slots` blocks with IDs below `blocks`.
     pub fn new(blocks: usize, slots: u32) -> Self {
         Self {
             slots: vec![NOWHERE; blocks],
@@ -50,13 +50,13 @@ impl CacheSlots {
         }
     }
 
-    /// Where a block lies.
+    /// The slot of a block.
     pub fn of(&self, id: KeyId) -> Option<u32> {
         let slot = self.slots[id as usize];
         (slot != NOWHERE).then_some(slot)
     }
 
-    /// Gives a block a place, a new one where it has one.
+    /// Assigns a slot to a block, a new one if it has one.
     pub fn take(&mut self, id: KeyId) -> Option<u32> {
         let slot = self.free.pop_front()?;
         let before = std::mem::replace(&mut self.slots[id as usize], slot);
@@ -66,7 +66,7 @@ impl CacheSlots {
         Some(slot)
     }
 
-    /// Frees the place of a block: where it lay, and in which state it was.
+    /// Frees the slot of a block. Returns the slot and the block's state.
     pub fn free(&mut self, id: KeyId) -> Option<(u32, BlockState)> {
         let slot = std::mem::replace(&mut self.slots[id as usize], NOWHERE);
         if slot == NOWHERE {
@@ -81,7 +81,7 @@ impl CacheSlots {
         self.states[id as usize]
     }
 
-    /// Changes the state of a block: which it was.
+    /// Changes the state of a block. Returns the old state.
     pub fn set(&mut self, id: KeyId, state: BlockState) -> BlockState {
         let before = std::mem::replace(&mut self.states[id as usize], state);
         self.dirty += u64::from(state == BlockState::Dirty);
@@ -89,7 +89,7 @@ impl CacheSlots {
         before
     }
 
-    /// How many blocks are dirty.
+    /// The number of dirty blocks.
     pub fn dirty(&self) -> u64 {
         self.dirty
     }

@@ -1,12 +1,12 @@
-//! What happens next: events in the order of their time, those of one moment in the order in which they were foreseen.
+//! The event queue: events in order of time; simultaneous ones in order of scheduling.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A moment, in nanoseconds since the simulation began.
+/// Simulated time in nanoseconds.
 pub type Ns = u64;
 
-/// Events to come.
+/// Future events.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
@@ -48,18 +48,18 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// The moment of the last event.
+    /// The current time: that of the last event.
     pub fn now(&self) -> Ns {
         self.now
     }
 
-    /// Foresees an event, now where its moment has passed.
+    /// Schedules an event; one in the past happens now.
     pub fn at(&mut self, at: Ns, event: E) {
         self.foreseen += 1;
         self.heap.push(Reverse(Entry { at: at.max(self.now), turn: self.foreseen, event }));
     }
 
-    /// Takes the next event, whose moment is now.
+    /// Takes the next event and advances the time to it.
     pub fn next(&mut self) -> Option<E> {
         let Reverse(entry) = self.heap.pop()?;
         self.now = entry.at;

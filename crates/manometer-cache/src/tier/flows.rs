@@ -1,4 +1,4 @@
-//! What goes to and fro between the levels, useful traffic apart from migration: cache thesis, figure 6.1.
+//! The flows between the levels, user data separated from migration: figure 6.1 of the cache thesis.
 
 use serde::Serialize;
 
@@ -17,23 +17,23 @@ pub struct FlowBytes {
     pub cache_written: u64,
 }
 
-/// Bytes of the five flows.
+/// The bytes of the five flows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Flows {
-    /// What was requested.
+    /// Data that the workload requested.
     pub file: FlowBytes,
     /// Copied from the origin into the cache.
     pub promotion: FlowBytes,
-    /// Written back from the cache because its place was needed.
+    /// Written back from the cache because its slot was needed.
     pub demotion: FlowBytes,
-    /// Written back in good time.
+    /// Written back in advance.
     pub cleaning: FlowBytes,
-    /// Where what is in the cache lies.
+    /// The cache's mapping of blocks.
     pub metadata: FlowBytes,
 }
 
 impl Flows {
-    /// Counts a io.
+    /// Counts an I/O request.
     pub fn add(&mut self, io: &LevelIo) {
         let bytes = match io.flow {
             FlowKind::File => &mut self.file,
@@ -51,7 +51,7 @@ impl Flows {
         *counted += io.bytes;
     }
 
-    /// What was added since `earlier`.
+    /// The flows since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: FlowBytes, then: FlowBytes| FlowBytes {

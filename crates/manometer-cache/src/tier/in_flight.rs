@@ -1,14 +1,14 @@
-//! Pages on their way between memory and storage, and who waits for them.
+//! Pages in transfer between memory and storage, and the jobs that wait for them.
 
 use super::jobs::JobId;
 
-/// The number of a flight.
+/// The ID of a transfer.
 pub type TransferId = u32;
 
-/// Stretches of pages that are under way.
+/// Page ranges in transfer.
 #[derive(Debug, Default)]
 pub struct InFlightPages {
-    /// Those that ended are empty stretches.
+    /// The transfers; ended ones are empty ranges.
     flights: Vec<PageTransfer>,
     free: Vec<TransferId>,
 }
@@ -21,7 +21,7 @@ struct PageTransfer {
 }
 
 impl InFlightPages {
-    /// The pages from `from` to before `until` are under way from now on.
+    /// Starts the transfer of the pages from `from` to `until` exclusive.
     pub fn begin(&mut self, from: u64, until: u64) -> TransferId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.flights.push(PageTransfer::default());
@@ -32,18 +32,18 @@ impl InFlightPages {
         id
     }
 
-    /// Notes that a job waits for a flight.
+    /// Makes a job wait for a transfer.
     pub fn wait(&mut self, id: TransferId, job: JobId) {
         self.flights[id as usize].waiting.push(job);
     }
 
-    /// Notes that a job waits for all flights of pages from `from` to before `until`: how many these are.
+    /// Makes a job wait for all transfers of pages from `from` to `until` exclusive. Returns their number.
     pub fn wait_for(&mut self, from: u64, until: u64, job: JobId) -> usize {
         let over = self.flights.iter_mut().filter(|flight| flight.from < until && from < flight.until);
         over.map(|flight| flight.waiting.push(job)).count()
     }
 
-    /// Ends a flight: which pages it was of; who waited is added to `waited`.
+    /// Ends a transfer. Returns its pages; its waiters are added to `waited`.
     pub fn end(&mut self, id: TransferId, waited: &mut Vec<JobId>) -> std::ops::Range<u64> {
         let flight = &mut self.flights[id as usize];
         waited.append(&mut flight.waiting);

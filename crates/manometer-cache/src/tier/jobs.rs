@@ -1,9 +1,9 @@
-//! Requests that wait for several others.
+//! Jobs: operations that wait for several requests.
 
-/// The number of a job.
+/// The ID of a job.
 pub type JobId = u32;
 
-/// Requests under way that something waits for.
+/// The jobs in progress and their waiters.
 #[derive(Debug)]
 pub struct Jobs<W> {
     jobs: Vec<Job<W>>,
@@ -23,7 +23,7 @@ impl<W> Default for Jobs<W> {
 }
 
 impl<W> Jobs<W> {
-    /// Opens a job: it is one request until [`Self::done`] is said once more than [`Self::add`].
+    /// Opens a job with one request: it ends when [`Self::done`] was called once more than [`Self::add`].
     pub fn open(&mut self, waiter: W) -> JobId {
         let job = Job { pending: 1, waiter: Some(waiter) };
         match self.free.pop() {
@@ -38,12 +38,12 @@ impl<W> Jobs<W> {
         }
     }
 
-    /// Adds a request.
+    /// Adds a request to a job.
     pub fn add(&mut self, id: JobId) {
         self.jobs[id as usize].pending += 1;
     }
 
-    /// Ends a request; returns who waited, where it was the last.
+    /// Completes a request. Returns the waiter if it was the job's last.
     pub fn done(&mut self, id: JobId) -> Option<W> {
         let job = &mut self.jobs[id as usize];
         job.pending -= 1;

@@ -1,36 +1,35 @@
-//! Where a cache's blocks lie, as bcache writes it down: a B-tree whose nodes are appended to like logs. Entries gather in
-//! memory until they fill a page or a time has passed.
+//! bcache's metadata: a B-tree whose nodes are logs. Entries are buffered until they fill a page or a time has passed.
 
 use crate::key_id::KeyId;
 
-/// The bytes of a node.
+/// The size of a node in bytes.
 const NODE: u64 = 256 << 10;
-/// What is appended to a node.
+/// Bytes appended to a node at once.
 const SET: u64 = 4096;
-/// Entries that are appended at once: what fits a page beside the head of a set, at 24 bytes each.
+/// Entries appended at once: those that fit into a page after the header, at 24 bytes each.
 const SET_ENTRIES: u32 = (SET as u32 - 48) / 24;
 
-/// A stretch of the tree that is written.
+/// A write of a part of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeWrite {
-    /// Where it begins.
+    /// The start address.
     pub offset: u64,
-    /// How long it is.
+    /// The length.
     pub bytes: u64,
 }
 
-/// What a change of an entry leads to.
+/// The result of changing an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NodeUpdate {
-    /// It waits with others that are to be written anyway.
+    /// It is buffered with others.
     Buffered,
-    /// It is the first of its node, which is to be written when the time has passed.
+    /// It is the first of its node, which must be written after a time.
     FirstChange(usize),
-    /// Its node is written now.
+    /// It fills its node's buffer, which is written now.
     NodeFull(NodeWrite),
 }
 
-/// A B-tree.
+/// The B-tree.
 #[derive(Debug)]
 pub struct MetadataTree {
     nodes: Vec<TreeNode>,
@@ -41,15 +40,15 @@ pub struct MetadataTree {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct TreeNode {
-    /// Entries in memory that are not written.
+    /// Buffered entries.
     gathered: u32,
-    /// Whether it is to be written when the time has passed.
+    /// Whether it is scheduled to be written.
     is_due: bool,
     filled_table: u64,
 }
 
 impl MetadataTree {
-    /// A tree over so many blocks, which may take the `bytes` from `start` on.
+    /// A tree over `blocks` blocks in the `bytes` from `start` on.
     pub fn new(start: u64, bytes: u64, blocks: u64) -> Self {
         let node_bytes = NODE.min(bytes / SET * SET).max(SET);
         let nodes = (bytes / node_bytes).max(1);
@@ -57,7 +56,7 @@ impl MetadataTree {
         Self { nodes: vec![TreeNode::default(); nodes as usize], start, node_bytes, blocks_per_node }
     }
 
-    /// Changes the entry of a block, and of those that follow it at once.
+    /// Changes the entry of a block, or of a run of blocks that starts with it.
     pub fn change(&mut self, id: KeyId) -> NodeUpdate {
         let at = (u64::from(id) / self.blocks_per_node) as usize;
         let node = &mut self.nodes[at];
@@ -71,13 +70,13 @@ impl MetadataTree {
         }
     }
 
-    /// The time of a node has passed: what is written of it.
+    /// Writes a node whose time has passed. Returns the write, if any.
     pub fn flush_node(&mut self, at: usize) -> Option<NodeWrite> {
         self.nodes[at].is_due = false;
         (self.nodes[at].gathered > 0).then(|| self.append(at))
     }
 
-    /// Appends to a node; one that is full is written anew, half as full.
+    /// Appends to a node; a full one is rewritten, half as full.
     fn append(&mut self, at: usize) -> NodeWrite {
         let node = &mut self.nodes[at];
         node.gathered = 0;

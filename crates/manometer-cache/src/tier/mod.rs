@@ -1,7 +1,7 @@
-//! Two tiers on paper: a host's memory over an SSD that caches over the devices that data come from.
+//! Simulation of SSD tiers: a host's memory over an SSD cache over the origin's devices.
 //!
-//! Event-driven and deterministic: threads of a [`workload`] wait for requests, which the host's page cache, the second
-//! level and the models of the [`device`]s answer. After the cache thesis (seed 001), chapters 4 and 6.
+//! Discrete-event and deterministic. Threads of a [`workload`] wait for requests, which the host's page cache, the
+//! second-level cache and the models of [`device`]s serve. After the cache thesis (seed 001), chapters 4 and 6.
 
 mod cache_slots;
 pub mod device;

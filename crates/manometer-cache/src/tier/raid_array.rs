@@ -1,4 +1,4 @@
-//! How requests to an array fall to its members.
+//! Maps requests to an array to its members.
 
 use manometer_measure::ByteSize;
 
@@ -12,38 +12,38 @@ pub struct RaidArray {
     pub(super) chunk: u64,
 }
 
-/// The chunk size of an array whose file states none.
+/// The default chunk size.
 pub fn default_chunk() -> ByteSize {
     ByteSize(512 << 10)
 }
 
-/// The number of devices of a level whose file states none.
+/// The default number of devices.
 pub fn one_device() -> u64 {
     1
 }
 
-/// A stretch of a member.
+/// A range of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberRange {
-    /// Which member, or which pair of mirrors.
+    /// The member, or the pair of mirrors.
     pub member: usize,
-    /// Where it begins on it.
+    /// The start address on the member.
     pub offset: u64,
-    /// How long it is.
+    /// The length.
     pub bytes: u64,
 }
 
-/// What an array of RAID 5 has to do for a write to one of its rows.
+/// The operations for a RAID 5 write to one stripe.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StripeWrite {
-    /// What is read first, to compute the parity.
+    /// The ranges to read first, for the parity.
     pub reads: Vec<MemberRange>,
-    /// What is written then, parity among it.
+    /// The ranges to write then, including the parity.
     pub writes: Vec<MemberRange>,
 }
 
 impl RaidArray {
-    /// What is wrong with it.
+    /// What is wrong with the array, if anything.
     pub fn validation_error(&self) -> Option<String> {
         let Self { raid, members, chunk } = *self;
         let text = match raid {
@@ -57,7 +57,7 @@ impl RaidArray {
         Some(text.to_owned())
     }
 
-    /// How many members' bytes hold data.
+    /// The number of members whose capacity holds data.
     pub fn data_members(&self) -> u64 {
         match self.raid {
             RaidLevel::None | RaidLevel::Raid1 => 1,
@@ -67,7 +67,7 @@ impl RaidArray {
         }
     }
 
-    /// Which members hold the same as the member or pair of a piece: the first of them, and how many.
+    /// The members that mirror a member or pair: the first, and their number.
     pub fn mirrors(&self, member: usize) -> (usize, usize) {
         match self.raid {
             RaidLevel::Raid1 => (0, self.members as usize),
@@ -76,7 +76,7 @@ impl RaidArray {
         }
     }
 
-    /// The pieces of a stretch, those that follow each other on a member joined.
+    /// The member ranges of a range, consecutive ones merged.
     pub fn pieces(&self, offset: u64, bytes: u64, pieces: &mut Vec<MemberRange>) {
         pieces.clear();
         let stripes = self.data_members();
@@ -91,7 +91,7 @@ impl RaidArray {
         }
     }
 
-    /// Where a stretch within one chunk lies.
+    /// The member range of a range within one chunk.
     fn piece(&self, at: u64, bytes: u64) -> MemberRange {
         let stripes = self.data_members();
         let (chunk, inside) = (at / self.chunk, at % self.chunk);
@@ -103,13 +103,13 @@ impl RaidArray {
         MemberRange { member: member as usize, offset: row * self.chunk + inside, bytes }
     }
 
-    /// Which member holds the parity of a row: from the last one back (left-symmetric).
+    /// The parity member of a stripe, from the last one backwards (left-symmetric).
     fn parity(&self, row: u64) -> u64 {
         self.members - 1 - row % self.members
     }
 
-    /// What a write to RAID 5 reads and writes, row by row: the parity is computed from what it replaces or from the rest of
-    /// the row, whichever reads less.
+    /// The reads and writes of a RAID 5 write, by stripe: the parity is computed from the replaced data or from the
+    /// rest of the stripe, whichever reads less.
     pub fn stripe_writes(&self, offset: u64, bytes: u64) -> Vec<StripeWrite> {
         let row_bytes = self.chunk * self.data_members();
         let (mut at, end) = (offset, offset + bytes);
@@ -123,7 +123,8 @@ impl RaidArray {
         rows
     }
 
-    /// A row is cut where a piece of it begins or ends, so that within a cut a member is written whole or not at all.
+    /// A stripe is divided where a range starts or ends, so that each part of a member is written completely or not at
+    /// all.
     fn row(&self, row: u64, at: u64, until: u64) -> StripeWrite {
         let mut data = Vec::new();
         self.pieces(at, until - at, &mut data);
@@ -137,7 +138,7 @@ impl RaidArray {
         wanted
     }
 
-    /// What a cut of a row adds: its parity, and what has to be read to compute that.
+    /// Adds the parity of a part of a stripe, and the reads to compute it.
     fn cut(&self, parity: usize, data: &[MemberRange], cut: std::ops::Range<u64>, row: &mut StripeWrite) {
         let is_written = |member: &usize| {
             let covers = |piece: &&MemberRange| piece.offset <= cut.start && cut.end <= piece.offset + piece.bytes;
@@ -158,7 +159,7 @@ impl RaidArray {
     }
 }
 
-/// Adds a piece, joined with the one that it continues.
+/// Adds a range, merged with the one that it continues.
 fn join(pieces: &mut Vec<MemberRange>, piece: MemberRange) {
     let mut others = pieces.iter_mut();
     match others.find(|other| other.member == piece.member && other.offset + other.bytes == piece.offset) {
@@ -230,12 +231,12 @@ mod tests {
             };
             (ranges(&row.reads), ranges(&row.writes))
         };
-        // Member 3 has the parity of the first row.
+        // Member 3 holds the parity of the first stripe.
         let (reads, writes) = rows(CHUNK - 4096, 8192);
         let (tail, head) = (CHUNK - 4096, 4096);
         assert_eq!(writes, [(0, tail, 4096), (1, 0, 4096), (3, 0, head), (3, tail, 4096)]);
         assert_eq!(reads, [(1, 0, 4096), (3, 0, 4096), (0, tail, 4096), (3, tail, 4096)]);
-        // Where two of three members are written the parity follows from the third, elsewhere from what is replaced.
+        // Where two of three members are written, the parity follows from the third; elsewhere from the replaced data.
         let (reads, writes) = rows(CHUNK - 4096, CHUNK + 4096);
         assert_eq!(writes, [(0, tail, 4096), (1, 0, CHUNK), (3, 0, CHUNK)]);
         assert_eq!(reads, [(1, 0, tail), (3, 0, tail), (2, tail, 4096)]);

@@ -1,14 +1,14 @@
-//! Who reads or writes one stretch after the other.
+//! Detects sequential requests of a task.
 
 use std::collections::HashMap;
 
 use super::io::{FLUSHER, IoRequest};
 use super::second_level::settings::SequentialBypass;
 
-/// What share of a task's mean is replaced by each run.
+/// The weight of a run in a task's moving mean is one over this.
 const MEAN_WEIGHT: u64 = 8;
 
-/// What each task did last.
+/// The last requests of each task.
 #[derive(Debug, Default)]
 pub struct SequentialDetector {
     tasks: HashMap<u32, TaskRun, rapidhash::fast::RandomState>,
@@ -17,15 +17,15 @@ pub struct SequentialDetector {
 #[derive(Debug, Clone, Copy, Default)]
 struct TaskRun {
     end: u64,
-    /// Bytes and requests since it last went elsewhere.
+    /// Bytes and requests of the current run.
     run: u64,
     requests: u64,
-    /// The mean of the bytes of its runs.
+    /// The mean run length in bytes.
     mean: u64,
 }
 
 impl SequentialDetector {
-    /// Notes a request; says whether its task is sequential.
+    /// Records a request. Returns whether its task is sequential.
     pub fn is_sequential(&mut self, io: &IoRequest, sequential: Option<&SequentialBypass>) -> bool {
         let Some(sequential) = sequential else { return false };
         if io.task == FLUSHER && sequential.write_back.is_some_and(|limit| io.bytes >= limit.0) {

@@ -1,4 +1,4 @@
-//! Arrangements as files describe them.
+//! The settings of arrangements.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::raid_level::RaidLevel;
 /// The most devices of a level.
 const COUNT_MAX: u64 = 1024;
 
-/// An arrangement as a file describes it.
+/// The content of an arrangement's file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ArrangementFile {
@@ -38,73 +38,73 @@ struct ArrangementFile {
     equal: Option<EqualDevices>,
 }
 
-/// What data come from.
+/// The settings of the origin.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OriginSettings {
-    /// Which of the devices.
+    /// The name of the device.
     pub device: String,
-    /// How many of them.
+    /// The number of devices.
     #[serde(default = "one_device")]
     pub count: u64,
-    /// How they are joined.
+    /// The RAID level.
     #[serde(default)]
     pub raid: RaidLevel,
     /// The bytes of a RAID chunk.
     #[serde(default = "default_chunk")]
     pub chunk: ByteSize,
-    /// How much of them is used.
+    /// The size in use.
     pub size: ByteSize,
 }
 
-/// Which caches are tried instead.
+/// Other cache sizes to simulate.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSweep {
-    /// The sizes of the cache, each as a share of the origin.
+    /// The sizes as shares of the origin.
     pub cache_to_origin: Vec<f64>,
 }
 
-/// With how many devices it is compared.
+/// The arrays of devices to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EqualDevices {
-    /// How they are joined.
+    /// The RAID level.
     pub raid: RaidLevel,
-    /// How many at most.
+    /// The largest number of devices.
     pub count_max: u64,
 }
 
-/// An arrangement of devices under a host.
+/// An arrangement of devices below a host.
 #[derive(Debug, Clone)]
 pub struct Arrangement {
     /// Its name.
     pub name: String,
-    /// What sizes and periods are divided by.
+    /// The divisor of sizes and periods.
     pub scale: u64,
-    /// Where chance comes from.
+    /// The seed of random choices.
     pub seed: u64,
     /// The host.
     pub host: HostSettings,
-    /// What data come from.
+    /// The origin.
     pub origin: OriginSettings,
-    /// The SSD before it.
+    /// The SSD cache, if any.
     pub cache: Option<SecondLevelSettings>,
-    /// Which caches are tried instead.
+    /// Other cache sizes to simulate.
     pub sweep: Option<CacheSweep>,
-    /// How many devices of the origin without a cache do as much is looked for among these.
+    /// The arrays of origin devices among which one of equal throughput is searched.
     pub equal: Option<EqualDevices>,
-    /// The devices there are.
+    /// The device models by name.
     pub devices: BTreeMap<String, DeviceSettings>,
-    /// The workloads there are.
+    /// The workloads by name.
     pub workloads: BTreeMap<String, WorkloadSettings>,
 }
 
 impl Arrangement {
-    /// Reads an arrangement and the files that it names, which lie beside it.
+    /// Reads an arrangement and the files that it names, relative to its directory.
     ///
     /// # Errors
-    /// What is wrong with which file, and what would be right.
+    /// The file, what is wrong with it, and what would be right.
     pub fn load(path: &Path) -> Result<Self, CacheError> {
         let file: ArrangementFile = read(path)?;
         let beside = |other: &Path| path.parent().unwrap_or(Path::new("")).join(other);
@@ -124,7 +124,7 @@ impl Arrangement {
         Ok(arrangement)
     }
 
-    /// Whether it can be.
+    /// Checks the arrangement.
     ///
     /// # Errors
     /// What is wrong, and what would be right.
@@ -172,7 +172,7 @@ impl Arrangement {
         }
     }
 
-    /// The same with each of the caches that are tried instead.
+    /// This arrangement with each of the other cache sizes.
     pub fn swept(&self) -> Vec<Self> {
         let ratios = self.sweep.iter().flat_map(|sweep| &sweep.cache_to_origin);
         ratios.map(|ratio| self.with_cache_of(*ratio)).collect()
@@ -195,7 +195,7 @@ impl Arrangement {
         }
     }
 
-    /// The same without the cache, on so many devices.
+    /// This arrangement without the cache, on `count` devices.
     #[must_use]
     pub fn without_cache(&self, count: u64, raid: RaidLevel) -> Self {
         let mut other = self.clone();
@@ -205,7 +205,7 @@ impl Arrangement {
         other
     }
 
-    /// The same with a cache of another size.
+    /// This arrangement with a cache of another size.
     #[must_use]
     pub fn with_cache_of(&self, share: f64) -> Self {
         let mut other = self.clone();
@@ -219,7 +219,7 @@ impl Arrangement {
 }
 
 impl EqualDevices {
-    /// The numbers of devices that make such an array, one by itself among them.
+    /// The numbers of devices that form such an array, starting with a single device.
     pub fn counts(self) -> impl Iterator<Item = (u64, RaidLevel)> {
         let array = move |members| (members, if members == 1 { RaidLevel::None } else { self.raid });
         (1..=self.count_max).map(array).filter(|(members, raid)| {
@@ -229,7 +229,7 @@ impl EqualDevices {
 }
 
 impl OriginSettings {
-    /// The array that it is.
+    /// The RAID array.
     pub fn array(&self) -> RaidArray {
         RaidArray { raid: self.raid, members: self.count, chunk: self.chunk.0 }
     }

@@ -1,4 +1,4 @@
-//! Arrangements at work.
+//! Runs the simulation of an arrangement.
 
 use std::sync::Arc;
 
@@ -30,46 +30,47 @@ pub enum TierLoad {
     Trace(Arc<TraceRequests>, TraceSettings),
 }
 
-/// What an arrangement did while it was measured.
+/// The result of an arrangement over the measured time.
 #[derive(Debug, Clone, Serialize)]
 pub struct TierResult {
-    /// Bytes requested in a second, reads and writes, in 10^6.
+    /// Throughput of reads and writes in 10^6 bytes per second.
     pub mb_per_s: f64,
-    /// Operations in a second.
+    /// Operations per second.
     pub requests_per_s: f64,
-    /// Operations.
+    /// The number of operations.
     pub requests: u64,
-    /// Operations, those of the warm-up included.
+    /// The number of operations including the warm-up.
     pub simulated: u64,
-    /// How long that took in the simulation.
+    /// The simulated time.
     pub seconds: f64,
-    /// The mean of how long operations took, from when they were due: a trace's own times, where it is replayed by these.
+    /// Mean latency of operations from when they were due: at the trace's own times, if it is replayed at these.
     pub latency_mean_us: f64,
-    /// What one in a hundred exceeded.
+    /// The 99th percentile of the latency.
     pub latency_p99_us: f64,
-    /// Of the pages that reads requested, those found in memory.
+    /// The share of pages read that were found in memory.
     pub ram_hit_ratio: Option<f64>,
-    /// Of the blocks that reads requested of the second level, those found.
+    /// The read hit ratio of the second-level cache, in blocks.
     pub read_hit_ratio: Option<f64>,
-    /// Of the blocks that reads and writes requested of it, those found.
+    /// The hit ratio of the second-level cache, in blocks read and written.
     pub hit_ratio: Option<f64>,
-    /// Blocks that went past it, sequential or because it was congested; none where there is no second level.
+    /// Blocks that bypassed the second-level cache, because requests were sequential or it was congested; `None`
+    /// without one.
     pub bypassed: Option<u64>,
-    /// What went to and fro.
+    /// The flows between the levels.
     pub flows: Flows,
-    /// How much of the time the devices of the origin were at work, in the mean.
+    /// The mean utilisation of the origin's devices.
     pub origin_busy: f64,
-    /// How much of the time those of the cache were.
+    /// The mean utilisation of the cache's devices.
     pub cache_busy: Option<f64>,
-    /// Bytes that were written to flash, with those that were moved to make room; none where there is no SSD.
+    /// Bytes written to flash, including garbage collection; `None` without an SSD.
     pub ssd_bytes_written: Option<u64>,
-    /// Bytes written to flash for each byte that the host wrote to SSDs; none where it wrote nothing.
+    /// Bytes written to flash divided by bytes written to SSDs; `None` if none were written.
     pub write_amplification: Option<f64>,
-    /// How much of the erases that the SSDs stand were used up, in all of the run.
+    /// The share of the SSDs' erase cycles used up in the whole run.
     pub wear: Option<f64>,
 }
 
-/// Runs an arrangement.
+/// Runs the simulation of an arrangement.
 ///
 /// # Errors
 /// The workload does not fit it.
@@ -77,7 +78,7 @@ pub fn run(arrangement: &Arrangement, load: &TierLoad) -> Result<TierResult, Cac
     run_with_progress(arrangement, load, &mut |_| {})
 }
 
-/// Runs an arrangement, and reports from time to time which share of it is done.
+/// Runs the simulation of an arrangement, and reports the progress at intervals.
 ///
 /// # Errors
 /// The workload does not fit it.
@@ -144,19 +145,19 @@ pub fn run_with_progress(
     Ok(run.outcome(until))
 }
 
-/// Wakes between two reports of progress.
-const WAKES_PER_TELLING: u64 = 1 << 14;
+/// Wakeups between two progress reports.
+const WAKES_PER_PROGRESS_REPORT: u64 = 1 << 14;
 
-/// Where a thread is.
+/// The state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ThreadState {
-    /// It is at a step.
+    /// It performs a step.
     Step,
-    /// Its write waits for room in memory.
+    /// Its write is throttled.
     Throttled,
-    /// It waits for others, or for a moment.
+    /// It waits for other threads, or for a time.
     Waiting,
-    /// It is through.
+    /// It has ended.
     Ended,
 }
 
@@ -164,14 +165,14 @@ enum ThreadState {
 struct SimulatedThread {
     phase: ThreadState,
     since: Ns,
-    /// When a core is through with its step.
+    /// When the CPU work of its step ends.
     computed: Ns,
     bytes: u64,
     is_buffered_write: bool,
     counts: bool,
 }
 
-/// What was counted at a moment.
+/// The counters at a point in time.
 #[derive(Debug, Clone, Default)]
 struct CounterSnapshot {
     at: Ns,
@@ -238,7 +239,7 @@ impl<'a> TierSimulation<'a> {
             let Some(wake) = self.host.storage.next() else { break };
             let now = self.host.storage.now();
             wakes += 1;
-            if wakes.is_multiple_of(WAKES_PER_TELLING) {
+            if wakes.is_multiple_of(WAKES_PER_PROGRESS_REPORT) {
                 report_progress(if until == Ns::MAX { self.program.progress() } else { now as f64 / until as f64 });
             }
             if now >= until {
@@ -392,7 +393,7 @@ impl<'a> TierSimulation<'a> {
     }
 }
 
-/// How much the devices of a level added since a mark, which may have been taken before there were any.
+/// The growth of a counter of a level's devices since a snapshot, which may precede the devices.
 fn added(from: &[DeviceCounters], to: &[DeviceCounters], count: fn(&DeviceCounters) -> u64) -> u64 {
     to.iter().map(count).sum::<u64>() - from.iter().map(count).sum::<u64>()
 }

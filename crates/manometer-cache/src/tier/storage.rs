@@ -1,4 +1,4 @@
-//! The devices of an arrangement at work: requests to its levels fall to members of arrays, whose ends are events.
+//! The devices of an arrangement: requests to its levels are mapped to array members, whose completions are events.
 
 use super::device::{Device, DeviceCounters, DeviceRequest, DeviceSettings, SsdWear};
 use super::events::{EventQueue, Ns};
@@ -8,23 +8,23 @@ use super::jobs::{JobId, Jobs};
 use super::raid_array::{MemberRange, RaidArray};
 use crate::raid_level::RaidLevel;
 
-/// What happens.
+/// A storage event.
 #[derive(Debug)]
 enum StorageEvent<W> {
-    /// A device is done with what its medium served.
+    /// A device has served a request from its medium.
     Served(usize),
-    /// A request is done.
+    /// A request is complete.
     Done(JobId),
-    /// A moment that was requested.
+    /// A requested time.
     Time(W),
 }
 
-/// Who waits for a job.
+/// The waiter of a job.
 #[derive(Debug)]
 enum Waiter<W> {
-    /// Somebody above.
+    /// A waiter of the caller.
     Caller(W),
-    /// Writes of rows of RAID 5, once what they need was read.
+    /// The writes of RAID 5 stripes, after the reads that they need.
     ParityWrites { writes: Vec<MemberRange>, level: TierLevel, is_through: bool, job: JobId },
 }
 
@@ -34,21 +34,21 @@ struct Volume {
     first_device: usize,
 }
 
-/// Devices, and what they are at. `W` is what those above wait with.
+/// The devices and their pending requests. `W` is the caller's type of waiter.
 #[derive(Debug)]
 pub struct Storage<W> {
     events: EventQueue<StorageEvent<W>>,
     jobs: Jobs<Waiter<W>>,
     devices: Vec<Device>,
     volumes: Vec<Volume>,
-    /// What is free of the controller's cache.
+    /// The free room in the controller's cache.
     controller: u64,
     flows: Flows,
     pieces: Vec<MemberRange>,
 }
 
 impl<W> Storage<W> {
-    /// Storage without devices, under a controller with a cache for writes.
+    /// Storage without devices, below a controller with a write cache.
     pub fn new(controller: u64) -> Self {
         Self {
             events: EventQueue::default(),
@@ -61,44 +61,44 @@ impl<W> Storage<W> {
         }
     }
 
-    /// Adds a level, the origin first: equal devices in an array.
+    /// Adds a level of equal devices in an array, the origin first.
     pub fn add(&mut self, settings: &DeviceSettings, array: RaidArray, scale: u64) {
         self.volumes.push(Volume { array, first_device: self.devices.len() });
         self.devices.extend((0..array.members).map(|_| Device::new(settings, scale)));
     }
 
-    /// The moment.
+    /// The current time.
     pub fn now(&self) -> Ns {
         self.events.now()
     }
 
-    /// What went to and fro.
+    /// The flows between the levels.
     pub fn flows(&self) -> &Flows {
         &self.flows
     }
 
-    /// Wakes `waiter` at a moment.
+    /// Wakes `waiter` at a time.
     pub fn wake_at(&mut self, at: Ns, waiter: W) {
         self.events.at(at, StorageEvent::Time(waiter));
     }
 
-    /// Opens a job that `waiter` waits for; it ends with [`Self::close`] at the earliest.
+    /// Opens a job that `waiter` waits for; it ends after [`Self::close`] at the earliest.
     pub fn open(&mut self, waiter: W) -> JobId {
         self.jobs.open(Waiter::Caller(waiter))
     }
 
-    /// Keeps a job open until [`Self::close`] is said once more.
+    /// Keeps a job open until [`Self::close`] is called once more.
     pub fn hold(&mut self, job: JobId) {
         self.jobs.add(job);
     }
 
-    /// No more stretches are to be added to a job.
+    /// Ends the submission of requests to a job.
     pub fn close(&mut self, job: JobId) {
         let now = self.now();
         self.events.at(now, StorageEvent::Done(job));
     }
 
-    /// Reads or writes a stretch as part of a job.
+    /// Submits a read or a write as part of a job.
     pub fn submit(&mut self, job: JobId, io: LevelIo) {
         if io.bytes == 0 {
             return;
@@ -129,7 +129,7 @@ impl<W> Storage<W> {
         }
     }
 
-    /// Submits a piece to its member: a write to all of its mirrors, a read to the one with the least to do.
+    /// Submits a range to its member: a write to all mirrors, a read to the one with the least load.
     fn submit_piece(&mut self, job: JobId, level: TierLevel, piece: &MemberRange, is_write: bool, is_through: bool) {
         let Volume { array, first_device } = self.volumes[level as usize];
         let (first, count) = array.mirrors(piece.member);
@@ -162,7 +162,7 @@ impl<W> Storage<W> {
         }
     }
 
-    /// Has a job wait until what was written to a level is on its media.
+    /// Makes a job wait until data written to a level is on its media.
     pub fn flush(&mut self, job: JobId, level: TierLevel) {
         let Some(volume) = self.volumes.get(level as usize) else { return };
         let now = self.events.now();
@@ -197,7 +197,7 @@ impl<W> Storage<W> {
         self.pieces = pieces;
     }
 
-    /// Goes on until somebody above is to be woken; none where nothing is to come.
+    /// Advances until a waiter of the caller is to be woken. Returns `None` when no event is left.
     pub fn next(&mut self) -> Option<W> {
         loop {
             match self.events.next()? {
@@ -233,7 +233,7 @@ impl<W> Storage<W> {
         }
     }
 
-    /// How long a request to a level would wait now, at the device with the most to do.
+    /// How long a request to a level would wait now, at the busiest device.
     pub fn backlog(&self, level: TierLevel, is_write: bool) -> Ns {
         self.devices_of(level).iter().map(|device| device.backlog(self.now(), is_write)).max().unwrap_or(0)
     }
@@ -243,12 +243,12 @@ impl<W> Storage<W> {
         &self.devices[volume.first_device..volume.first_device + volume.array.members as usize]
     }
 
-    /// What each device of a level did.
+    /// The counters of each device of a level.
     pub fn device_counters(&self, level: TierLevel) -> Vec<DeviceCounters> {
         self.devices_of(level).iter().map(Device::counters).collect()
     }
 
-    /// How worn the SSDs of a level are, each.
+    /// The wear of each SSD of a level.
     pub fn wear(&self, level: TierLevel) -> Vec<SsdWear> {
         self.devices_of(level).iter().filter_map(Device::wear).collect()
     }

@@ -1,61 +1,61 @@
-//! What goes on when a job is done or a moment has come.
+//! The waiters of jobs and times.
 
 use super::cache_slots::BlockRun;
 use super::in_flight::TransferId;
 use super::io::FlowKind;
 use crate::key_id::KeyId;
 
-/// Who goes on.
+/// The waiter that continues.
 #[derive(Debug)]
 pub enum Wakeup {
-    /// Nobody.
+    /// No waiter.
     Ignored,
     /// A thread of the workload.
     Thread(u32),
-    /// A thread whose data were written and whose changes are to be committed.
+    /// A thread whose data were written and whose metadata changes are to be committed.
     DataSynced(u32),
-    /// The journal, whose commit was written and is to be on the media.
+    /// The journal, whose commit was written and is to be flushed to the media.
     CommitWritten,
-    /// The journal, whose commit is done.
+    /// The journal, whose commit is complete.
     CommitDone,
-    /// The journal, whose period has passed.
+    /// The journal, at its commit interval.
     CommitTimer,
-    /// Memory, into which pages were read.
+    /// The page cache, after pages were read.
     PagesRead(TransferId),
-    /// Memory, of which pages were written back for who syncs them.
+    /// The page cache, after pages were written back for a sync.
     PagesWritten(TransferId),
-    /// Memory, of which pages were written back of its own accord.
+    /// The page cache, after pages were written back in the background.
     PagesFlushed(TransferId),
-    /// Writing back from memory, whose period has passed.
+    /// The page cache, at the interval of its write-back.
     FlushTimer,
-    /// The second level, which read a block to keep it.
+    /// The second-level cache, after a block was read for promotion.
     PromotionRead {
-        /// Where it goes.
+        /// Its slot.
         slot: u32,
-        /// Which block.
+        /// The block.
         id: KeyId,
     },
-    /// The second level, which has written that block.
+    /// The second-level cache, after that block was written.
     PromotionWritten {
-        /// Which.
+        /// The block.
         id: KeyId,
     },
-    /// The second level, for which a request read what it keeps of it.
+    /// The second-level cache, after a request read blocks that are to be cached.
     FillRead(usize),
-    /// The second level, which has written that.
+    /// The second-level cache, after these blocks were written.
     FillWritten(BlockRun),
-    /// The second level, of whose metadata a node is to be written.
+    /// The second-level cache, when a metadata node is to be written.
     NodeTimer(usize),
-    /// The second level, which read a block to write it back.
+    /// The second-level cache, after a block was read for write-back.
     WriteBackRead {
-        /// Which block.
+        /// The block.
         id: KeyId,
-        /// What for.
+        /// The purpose.
         flow: FlowKind,
     },
-    /// The second level, which has cleaned a block.
+    /// The second-level cache, after a block was cleaned.
     BlockCleaned {
-        /// Which.
+        /// The block.
         id: KeyId,
     },
 }

@@ -1,7 +1,8 @@
-//! A hard disk: an arm over turning platters, a queue of which it serves the nearest, and a cache for writes.
+//! A model of a hard disk: an arm over rotating platters, a command queue that serves the nearest request, and a write
+//! cache.
 //!
-//! The angle of the platters is part of the model, so that which request of the queue is nearest, what a sequential
-//! request costs and what a missed one does follow from it. The cache thesis's disk: section 6.1.
+//! The rotational position is part of the model, which thus determines the nearest request of the queue and the cost of
+//! sequential and random requests. The disk of the cache thesis: section 6.1.
 
 use std::collections::VecDeque;
 
@@ -13,37 +14,38 @@ use super::{DeviceCounters, DeviceRequest};
 use crate::tier::events::Ns;
 use crate::tier::jobs::JobId;
 
-/// A hard disk as a file describes it.
+/// The settings of a hard disk.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskSettings {
-    /// What it holds.
+    /// The capacity.
     pub capacity: ByteSize,
-    /// Turns in a minute.
+    /// Rotations per minute.
     pub rpm: u32,
-    /// What its outermost zone transfers in a second.
+    /// The transfer rate of the outermost zone, per second.
     pub outer_per_s: ByteSize,
-    /// What its innermost zone does.
+    /// The transfer rate of the innermost zone, per second.
     pub inner_per_s: ByteSize,
-    /// How many zones there are.
+    /// The number of zones.
     #[serde(default = "zones")]
     pub zones: u32,
-    /// The shortest way of the arm.
+    /// The shortest seek time.
     pub seek_min: Span,
-    /// The mean of random ways over the whole disk.
+    /// The mean seek time of random seeks over the whole disk.
     pub seek_mean: Span,
-    /// With which power of the distance a way grows: 0.5 for arms that accelerate half of it and brake the other.
+    /// The exponent of the distance in the seek time: 0.5 for an arm that accelerates half of the way and brakes the
+    /// other.
     #[serde(default = "seek_exponent")]
     pub seek_exponent: f64,
-    /// Of how many requests that wait it takes the nearest (NCQ).
+    /// The queue depth among which the nearest request is chosen (NCQ).
     #[serde(default = "queue")]
     pub queue: usize,
-    /// Its cache for writes.
+    /// The size of the write cache.
     pub write_cache: ByteSize,
-    /// Whether it writes that out on a flush; where a controller keeps it over a power cut it need not.
+    /// Whether a flush empties the write cache; not needed if a controller protects it against power loss.
     #[serde(default = "yes")]
     pub flushes: bool,
-    /// What its interface transfers in a second.
+    /// The transfer rate of the interface, per second.
     pub interface_per_s: ByteSize,
 }
 
@@ -84,9 +86,9 @@ impl DiskSettings {
     }
 }
 
-/// The longest stretch that is written at once.
+/// The longest range that is destaged at once, in bytes.
 const DESTAGE_MAX: u64 = 1 << 20;
-/// A request that waited for so long goes first, however far away.
+/// A request that has waited this long goes first, whatever its distance.
 const PATIENCE_NS: Ns = 500_000_000;
 
 #[derive(Debug)]
@@ -94,24 +96,24 @@ struct QueuedRequest {
     io: DeviceRequest,
     end: u64,
     since: Ns,
-    /// Requests that were merged into this one.
+    /// Requests merged into this one.
     merged: Vec<JobId>,
 }
 
 #[derive(Debug)]
 enum DiskOperation {
-    /// A request that waits for the medium.
+    /// A queued request.
     Request(QueuedRequest),
-    /// Bytes out of the cache for writes.
+    /// Bytes destaged from the write cache.
     Destage(u64),
 }
 
-/// A hard disk at work.
+/// The simulation state of a hard disk.
 #[derive(Debug)]
 pub struct Disk {
     turn_ns: f64,
     zone_bytes: u64,
-    /// What each zone transfers in a nanosecond.
+    /// The transfer rate of each zone in bytes per nanosecond.
     zone_rates: Vec<f64>,
     seek_min_ns: f64,
     seek_scale_ns: f64,
@@ -125,27 +127,27 @@ pub struct Disk {
     queue: Vec<QueuedRequest>,
     service: Option<DiskOperation>,
     cached: Extents,
-    /// How much of that takes room in the controller's cache.
+    /// How much of that occupies the controller's cache.
     in_controller: u64,
-    /// Writes for which the cache has no room.
+    /// Writes that wait for room in the cache.
     blocked: VecDeque<DeviceRequest>,
     destaged_last: bool,
-    /// Bytes that were taken into the cache, and those written out of it.
+    /// Bytes accepted into the cache, and bytes destaged.
     accepted: u64,
     destaged: u64,
-    /// Who waits until everything that was accepted by then is written.
+    /// Jobs that wait until everything accepted by then is destaged.
     flushes: Vec<(u64, JobId)>,
     counters: DeviceCounters,
 }
 
 impl Disk {
-    /// A disk whose sizes are all `scale` times smaller.
+    /// A disk with all sizes divided by `scale`.
     pub fn new(settings: &DiskSettings, scale: u64) -> Self {
         let capacity = (settings.capacity.0 / scale).max(1);
         let zones = u64::from(settings.zones);
         let (outer, inner) = (settings.outer_per_s.0 as f64 / 1e9, settings.inner_per_s.0 as f64 / 1e9);
         let rate = |zone: u64| outer + (inner - outer) * zone as f64 / (zones.max(2) - 1) as f64;
-        // The mean of |x - y|^e over random places x and y of a disk of length 1.
+        // The mean of |x - y|^e over random positions x and y of a disk of length 1.
         let e = settings.seek_exponent;
         let mean_power = 2.0 / ((e + 1.0) * (e + 2.0));
         Self {
@@ -174,23 +176,23 @@ impl Disk {
         }
     }
 
-    /// What it did.
+    /// Its counters.
     pub fn counters(&self) -> DeviceCounters {
         self.counters
     }
 
-    /// How many requests wait for its medium.
+    /// The number of queued requests.
     pub fn waiting(&self) -> usize {
         self.queue.len() + usize::from(self.service.is_some())
     }
 
-    /// How far its head is from a place.
+    /// The distance of its head from an address.
     pub fn distance(&self, offset: u64) -> u64 {
         self.head.abs_diff(offset)
     }
 
-    /// Takes a request in. `controller` is the room in the cache of its controller. Where the request is done without
-    /// the medium, returns when.
+    /// Submits a request. `controller` is the free room in the controller's cache. If the request completes without the
+    /// medium, returns when.
     pub fn submit(&mut self, now: Ns, io: DeviceRequest, controller: &mut u64) -> Option<Ns> {
         let has_cache = self.write_cache > 0 || *controller + self.in_controller > 0;
         if io.is_write && !io.is_through && has_cache {
@@ -208,7 +210,7 @@ impl Disk {
         None
     }
 
-    /// Has a job wait until what is in the cache is written; false where it need not.
+    /// Makes a job wait until the write cache is empty. Returns false if it need not wait.
     pub fn flush(&mut self, job: JobId) -> bool {
         let waits = self.obeys_flush && self.destaged < self.accepted;
         if waits {
@@ -217,12 +219,12 @@ impl Disk {
         waits
     }
 
-    /// Begins what is next, where it is idle: when that ends.
+    /// Starts the next operation if idle. Returns when it ends.
     pub fn start(&mut self, now: Ns) -> Option<Ns> {
         if self.service.is_some() {
             return None;
         }
-        // What waits for room in the cache, or for all of it to be written, takes turns with what waits for the medium.
+        // Destaging, for writes that wait for room or for a flush, alternates with queued requests.
         let wants_destage = !(self.destaged_last || self.blocked.is_empty() && self.flushes.is_empty());
         let request = !(self.queue.is_empty() || wants_destage && self.cached.bytes() > 0);
         let (service, start, end) = if request {
@@ -243,7 +245,7 @@ impl Disk {
         Some(now + ns)
     }
 
-    /// Ends what it is at. Returns each request that is done, and when.
+    /// Ends the current operation. Calls `done` with each completed request and its time.
     pub fn finish(&mut self, now: Ns, controller: &mut u64, mut done: impl FnMut(Ns, JobId)) {
         match self.service.take() {
             Some(DiskOperation::Request(waiting)) => {
@@ -282,14 +284,14 @@ impl Disk {
         self.share(controller);
     }
 
-    /// What does not fit into its own cache takes room in the controller's.
+    /// The part of the write cache's content that exceeds its size occupies the controller's cache.
     fn share(&mut self, controller: &mut u64) {
         *controller += self.in_controller;
         self.in_controller = self.cached.bytes().saturating_sub(self.write_cache).min(*controller);
         *controller -= self.in_controller;
     }
 
-    /// Puts a request into the queue, merged with one that it continues.
+    /// Queues a request, merged with one that it continues.
     fn enqueue(&mut self, now: Ns, io: DeviceRequest) {
         let continued = self.queue.iter_mut().find(|waiting| {
             waiting.end == io.offset
@@ -322,8 +324,8 @@ impl Disk {
         bytes as f64 / self.zone_rates[self.zone(offset)]
     }
 
-    /// How long it takes until the head is at `offset`: the way of the arm, then the turn. What a read continues was
-    /// read ahead.
+    /// The time until the head is at `offset`: seek and rotational latency. A read that continues the last one was read
+    /// ahead.
     fn positioning(&self, now: Ns, offset: u64, reads: bool) -> f64 {
         let distance = self.head.abs_diff(offset);
         if distance == 0 && reads {
@@ -335,7 +337,7 @@ impl Disk {
         let target = ((offset - zone as u64 * self.zone_bytes) as f64 / track).fract();
         let angle = ((now as f64 + seek) / self.turn_ns).fract();
         let turn = (target - angle).rem_euclid(1.0);
-        // Where it is already is no turn away, whatever the rounding of nanoseconds says.
+        // Rounding to nanoseconds must not add a full rotation at the current position.
         if turn > 1.0 - 1e-5 { seek } else { seek + turn * self.turn_ns }
     }
 

@@ -1,8 +1,8 @@
-//! Stretches of addresses that merge where they touch.
+//! A set of disjoint address ranges; adjacent ranges are merged.
 
 use std::collections::BTreeMap;
 
-/// Stretches that neither touch nor overlap, in the order of their addresses.
+/// Disjoint, non-adjacent ranges in address order.
 #[derive(Debug, Default)]
 pub struct Extents {
     ends: BTreeMap<u64, u64>,
@@ -10,12 +10,12 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// All their bytes.
+    /// The number of bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes in a stretch, merged with those that it touches.
+    /// Adds a range, merged with adjacent ones.
     pub fn insert(&mut self, mut start: u64, mut end: u64) {
         while let Some((other, other_end)) = self.ends.range(..=end).next_back().map(|(start, end)| (*start, *end)) {
             if other_end < start {
@@ -30,7 +30,7 @@ impl Extents {
         self.bytes += end - start;
     }
 
-    /// Takes out of the stretch that begins at `start` its first bytes, `most` at most: where they end.
+    /// Removes up to `most` bytes from the start of the range that begins at `start`. Returns where they end.
     pub fn take(&mut self, start: u64, most: u64) -> Option<u64> {
         let end = self.ends.remove(&start)?;
         let cut = end.min(start.saturating_add(most));
@@ -41,12 +41,12 @@ impl Extents {
         Some(cut)
     }
 
-    /// Whether every byte from `start` to `end` is in one of them.
+    /// Whether all bytes from `start` to `end` are in one range.
     pub fn has(&self, start: u64, end: u64) -> bool {
         self.ends.range(..=start).next_back().is_some_and(|(_, other)| *other >= end)
     }
 
-    /// Where the next stretch begins from `at` on; after the last one comes the first.
+    /// The start of the next range from `at` on, wrapping around.
     pub fn next_from(&self, at: u64) -> Option<u64> {
         self.ends.range(at..).next().or_else(|| self.ends.first_key_value()).map(|(start, _)| *start)
     }

@@ -1,30 +1,31 @@
-//! The flash of an SSD behind its translation layer: pages are mapped one by one, written in order into open blocks,
-//! and the full block with the fewest valid pages is cleaned when room runs out (greedy garbage collection).
+//! The flash translation layer of an SSD: page mapping, writes in order into open blocks, and greedy garbage collection
+//! of the full block with the fewest valid pages.
 
-/// The bytes of a page.
+/// The size of a page in bytes.
 pub const PAGE: u64 = 4096;
-/// The pages of a block.
+/// Pages per block.
 const BLOCK_PAGES: u32 = 256;
-/// Blocks kept free to clean with.
+/// Blocks kept free for garbage collection.
 const FREE_MIN: usize = 3;
-/// No page, or no place: 0, so that tables of what was never written take no memory. Numbers are noted one higher.
+/// The value of an unmapped entry: 0, so that tables of unwritten pages take no memory. Other entries are stored plus
+/// one.
 const NONE: u32 = 0;
 
-/// Flash pages and where each logical page lies.
+/// Flash pages and their mapping.
 #[derive(Debug)]
 pub struct Flash {
-    /// Where each logical page lies, one higher.
+    /// The physical page of each logical page, plus one.
     places: Vec<u32>,
-    /// Which logical page lies at each place, one higher.
+    /// The logical page of each physical page, plus one.
     pages: Vec<u32>,
     valid: Vec<u16>,
     is_full: Vec<bool>,
     free: Vec<u32>,
-    /// The open blocks: what the host writes, and what cleaning moves.
+    /// The open blocks, for host writes and for garbage collection.
     open: [OpenBlock; 2],
-    /// Pages that the host wrote.
+    /// Pages written by the host.
     written: u64,
-    /// Pages that cleaning moved.
+    /// Pages moved by garbage collection.
     moved: u64,
     erased: u64,
 }
@@ -32,18 +33,18 @@ pub struct Flash {
 #[derive(Debug, Clone, Copy)]
 struct OpenBlock {
     block: u32,
-    filled_table: u32,
+    filled: u32,
 }
 
 const HOST: usize = 0;
 const CLEANER: usize = 1;
 
 impl Flash {
-    /// Flash for `capacity` bytes with `spare` times as much on top.
+    /// Flash for `capacity` bytes, with the share `spare` as overprovisioning.
     pub fn new(capacity: u64, spare: f64) -> Self {
         let logical = capacity.div_ceil(PAGE) as usize;
         let blocks = (logical as f64 * (1.0 + spare) / f64::from(BLOCK_PAGES)).ceil() as usize + FREE_MIN + 2;
-        let open = [0, 1].map(|block| OpenBlock { block, filled_table: 0 });
+        let open = [0, 1].map(|block| OpenBlock { block, filled: 0 });
         Self {
             places: vec![NONE; logical],
             pages: vec![NONE; blocks * BLOCK_PAGES as usize],
@@ -57,7 +58,7 @@ impl Flash {
         }
     }
 
-    /// Writes the pages that a request touches: how many pages of flash that took, with those moved.
+    /// Writes the pages that a request touches. Returns the number of flash pages written, including moved ones.
     pub fn write(&mut self, offset: u64, bytes: u64) -> u64 {
         let moved = self.moved;
         let end = (offset + bytes).div_ceil(PAGE).min(self.places.len() as u64) as u32;
@@ -70,19 +71,19 @@ impl Flash {
         count + self.moved - moved
     }
 
-    /// Forgets the whole pages that a request covers.
+    /// Discards the whole pages within a range.
     pub fn trim(&mut self, offset: u64, bytes: u64) {
         for page in offset.div_ceil(PAGE)..((offset + bytes) / PAGE).min(self.places.len() as u64) {
             self.invalidate(page as u32);
         }
     }
 
-    /// Pages written by the host, pages written in all, and blocks erased.
+    /// Pages written by the host, pages written in total, and blocks erased.
     pub fn counts(&self) -> (u64, u64, u64) {
         (self.written, self.written + self.moved, self.erased)
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.valid.len() as u64
     }
@@ -95,16 +96,16 @@ impl Flash {
         }
     }
 
-    /// Writes pages from `page` to before `end` into the host's open block, as many as it takes: how many these are.
+    /// Writes pages from `page` to `end` exclusive into the host's open block, as many as fit. Returns their number.
     fn put_run(&mut self, page: u32, end: u32) -> u32 {
         self.invalidate(page);
-        if self.open[HOST].filled_table == BLOCK_PAGES {
+        if self.open[HOST].filled == BLOCK_PAGES {
             self.reopen(HOST);
         }
-        let OpenBlock { block, filled_table } = &mut self.open[HOST];
-        let count = (end - page).min(BLOCK_PAGES - *filled_table);
-        let to = *block * BLOCK_PAGES + *filled_table;
-        *filled_table += count;
+        let OpenBlock { block, filled } = &mut self.open[HOST];
+        let count = (end - page).min(BLOCK_PAGES - *filled);
+        let to = *block * BLOCK_PAGES + *filled;
+        *filled += count;
         self.valid[*block as usize] += count as u16;
         for (place, new) in self.places[page as usize..(page + count) as usize].iter_mut().zip(to + 1..) {
             let noted = std::mem::replace(place, new);
@@ -120,12 +121,12 @@ impl Flash {
 
     fn put(&mut self, page: u32, by: usize) {
         self.invalidate(page);
-        if self.open[by].filled_table == BLOCK_PAGES {
+        if self.open[by].filled == BLOCK_PAGES {
             self.reopen(by);
         }
-        let OpenBlock { block, filled_table } = &mut self.open[by];
-        let place = *block * BLOCK_PAGES + *filled_table;
-        *filled_table += 1;
+        let OpenBlock { block, filled } = &mut self.open[by];
+        let place = *block * BLOCK_PAGES + *filled;
+        *filled += 1;
         self.places[page as usize] = place + 1;
         self.pages[place as usize] = page + 1;
         self.valid[(place / BLOCK_PAGES) as usize] += 1;
@@ -138,13 +139,13 @@ impl Flash {
                 self.clean();
             }
         }
-        // Cleaning frees a block for each that it fills, so that one is always there.
+        // Garbage collection frees a block for each that it fills, so that one is always free.
         if let Some(block) = self.free.pop() {
-            self.open[by] = OpenBlock { block, filled_table: 0 };
+            self.open[by] = OpenBlock { block, filled: 0 };
         }
     }
 
-    /// Moves what is valid out of the block that holds the least, and erases it.
+    /// Moves the valid pages of the block with the fewest, and erases it.
     fn clean(&mut self) {
         let full = self.is_full.iter().zip(&self.valid).enumerate().filter(|(_, (is_full, _))| **is_full);
         let Some((block, _)) = full.min_by_key(|(_, (_, valid))| **valid) else { return };
@@ -211,7 +212,8 @@ mod tests {
         };
         for spare in [0.07, 0.28, 1.0] {
             let (amplified, room) = amplified(spare, false);
-            // What greedy cleaning comes to where writes are uniform: Hu and others, SYSTOR 2009, for little room.
+            // The write amplification of greedy garbage collection under uniform writes: Hu and others, SYSTOR 2009,
+            // for little spare room.
             let expected = ((1.0 + room) / (2.0 * room)).max(1.0);
             assert!((0.85..1.2).contains(&(amplified / expected)), "{spare}: {amplified}, not {expected}");
         }

@@ -1,4 +1,4 @@
-//! Models of devices: what a request to a disk or an SSD takes.
+//! Models of storage devices: the service time of requests to a disk or an SSD.
 
 mod disk;
 mod extents;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::events::Ns;
 use super::jobs::JobId;
 
-/// A device as a file describes it.
+/// The settings of a device.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DeviceSettings {
@@ -24,7 +24,7 @@ pub enum DeviceSettings {
 }
 
 impl DeviceSettings {
-    /// What it holds, in bytes.
+    /// The capacity in bytes.
     pub fn capacity(&self) -> u64 {
         match self {
             Self::Hdd(disk) => disk.capacity.0,
@@ -32,7 +32,7 @@ impl DeviceSettings {
         }
     }
 
-    /// What is wrong with it, by key.
+    /// The invalid setting and what is wrong with it, if any.
     pub fn validation_error(&self) -> Option<String> {
         match self {
             Self::Hdd(disk) => disk.validation_error(),
@@ -44,30 +44,30 @@ impl DeviceSettings {
 /// A request to a device.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceRequest {
-    /// Where it begins, in bytes.
+    /// The start address in bytes.
     pub offset: u64,
-    /// How long it is.
+    /// The length in bytes.
     pub bytes: u64,
     /// Whether it writes.
     pub is_write: bool,
-    /// Whether it is not done before it is on the medium.
+    /// Whether it completes only when the data is on the medium (FUA).
     pub is_through: bool,
-    /// What waits for it.
+    /// The job that waits for it.
     pub job: JobId,
 }
 
-/// What a device did.
+/// The counters of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceCounters {
-    /// Bytes that the host wrote to it, in whole pages; a disk's are not counted.
+    /// Bytes written by the host, in whole pages; not counted for disks.
     pub host_bytes: u64,
-    /// Bytes written to flash, with those that were moved to make room.
+    /// Bytes written to flash, including garbage collection.
     pub flash_bytes: u64,
-    /// How long it was at work.
+    /// The time it was busy.
     pub busy_ns: Ns,
 }
 
-/// A device at work.
+/// The simulation state of a device.
 #[derive(Debug)]
 pub enum Device {
     /// A hard disk.
@@ -77,7 +77,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// A device whose sizes are all `scale` times smaller.
+    /// A device with all sizes divided by `scale`.
     pub fn new(settings: &DeviceSettings, scale: u64) -> Self {
         match settings {
             DeviceSettings::Hdd(settings) => Self::Disk(Disk::new(settings, scale)),
@@ -85,7 +85,7 @@ impl Device {
         }
     }
 
-    /// How much there is to do before a read at `offset`, to choose among mirrors: requests, then the way of the arm.
+    /// The load before a read at `offset`, for the choice among mirrors: queued requests, then seek distance.
     pub fn load(&self, offset: u64) -> (u64, u64) {
         match self {
             Self::Disk(disk) => (disk.waiting() as u64, disk.distance(offset)),
@@ -93,7 +93,7 @@ impl Device {
         }
     }
 
-    /// How long a request would wait, where that is known: an SSD's.
+    /// How long a request would wait, if known: for SSDs.
     pub fn backlog(&self, now: Ns, is_write: bool) -> Ns {
         match self {
             Self::Disk(_) => 0,
@@ -102,7 +102,7 @@ impl Device {
         }
     }
 
-    /// What it did.
+    /// Its counters.
     pub fn counters(&self) -> DeviceCounters {
         match self {
             Self::Disk(disk) => disk.counters(),
@@ -110,7 +110,7 @@ impl Device {
         }
     }
 
-    /// How worn it is, where that is known.
+    /// Its wear, if known.
     pub fn wear(&self) -> Option<SsdWear> {
         match self {
             Self::Disk(_) => None,

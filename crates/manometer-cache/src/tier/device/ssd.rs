@@ -1,7 +1,8 @@
-//! An SSD: reads over several channels, writes through one translation layer that moves pages to make room.
+//! A model of an SSD: parallel reads over several channels, writes through one translation layer with garbage
+//! collection.
 //!
-//! What a write costs grows with the span that is written: the cache thesis's SSD makes 21,000 writes a second over
-//! 8 GB and 600 over all of it (section 6.1).
+//! The cost of a write grows with the span of writes: the SSD of the cache thesis makes 21,000 writes per second over 8
+//! GB and 600 over its whole capacity (section 6.1).
 
 use manometer_measure::{ByteSize, Span};
 use serde::Deserialize;
@@ -10,37 +11,37 @@ use super::flash::{Flash, PAGE};
 use super::{DeviceCounters, DeviceRequest};
 use crate::tier::events::Ns;
 
-/// An SSD as a file describes it.
+/// The settings of an SSD.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SsdSettings {
-    /// What it holds.
+    /// The capacity.
     pub capacity: ByteSize,
-    /// How many requests it reads at once.
+    /// The number of parallel reads.
     pub channels: usize,
-    /// What reading the first page of a request takes.
+    /// The latency of the first page of a read.
     pub read_latency: Span,
-    /// What it reads in a second.
+    /// The read rate, per second.
     pub read_per_s: ByteSize,
-    /// What accepting a write takes.
+    /// The latency of accepting a write.
     pub write_latency: Span,
-    /// What it writes to flash in a second.
+    /// The write rate of the flash, per second.
     pub write_per_s: ByteSize,
-    /// Writes of 4 KiB in a second where these are spread over `span_small` only.
+    /// Writes of 4 KiB per second within `span_small`.
     pub writes_small_span: u32,
-    /// The same spread over the whole device.
+    /// Writes of 4 KiB per second over the whole device.
     pub writes_whole: u32,
-    /// What counts as a small span.
+    /// The span of `writes_small_span`.
     pub span_small: ByteSize,
-    /// How long writes may lag behind in its buffer before the next one waits.
+    /// How far writes may lag behind in the buffer before the next one waits.
     pub write_buffer: Span,
-    /// What it takes to make sure that what was written is on flash.
+    /// The latency of a flush.
     pub flush: Span,
-    /// How long a read waits at most for a write that is under way.
+    /// How long a read waits at most for a write in progress.
     pub read_behind_write: Span,
-    /// Flash beyond its capacity, as a share of that.
+    /// Overprovisioned flash, as a share of the capacity.
     pub spare: f64,
-    /// How often a block can be erased.
+    /// The erase cycles that a block endures.
     #[serde(default)]
     pub erase_cycles: Option<u64>,
 }
@@ -69,23 +70,23 @@ impl SsdSettings {
     }
 }
 
-/// The largest SSD, whose pages with those spare still have numbers.
+/// The largest capacity whose pages, with the spare ones, have 32-bit numbers.
 const CAPACITY_MAX: u64 = 8 << 40;
-/// Into how many parts an SSD is divided to find the span that is written.
+/// The number of regions by which the span of writes is estimated.
 const REGIONS: u64 = 64;
 
-/// How worn the flash is.
+/// The wear of the flash.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SsdWear {
-    /// Which share of all erases that it stands was used up.
+    /// The share of the erase cycles used up.
     pub used: Option<f64>,
 }
 
-/// An SSD at work.
+/// The simulation state of an SSD.
 #[derive(Debug)]
 pub struct Ssd {
     settings: SsdSettings,
-    /// When each channel is free to read, and when to write.
+    /// When each channel is free for reads, and for writes.
     channels: Vec<Ns>,
     writers: Vec<Ns>,
     bus_free: Ns,
@@ -93,13 +94,13 @@ pub struct Ssd {
     region_bytes: u64,
     is_written: Vec<bool>,
     regions: u64,
-    /// What a write costs beside its bytes.
+    /// The cost of a write in addition to its bytes.
     overhead: Ns,
     counters: DeviceCounters,
 }
 
 impl Ssd {
-    /// An SSD whose sizes are all `scale` times smaller.
+    /// An SSD with all sizes divided by `scale`.
     pub fn new(settings: &SsdSettings, scale: u64) -> Self {
         let capacity = (settings.capacity.0 / scale).max(PAGE);
         Self {
@@ -116,36 +117,36 @@ impl Ssd {
         }
     }
 
-    /// What it did.
+    /// Its counters.
     pub fn counters(&self) -> DeviceCounters {
         let (host, all, _) = self.flash.counts();
         DeviceCounters { host_bytes: host * PAGE, flash_bytes: all * PAGE, ..self.counters }
     }
 
-    /// How worn it is.
+    /// Its wear.
     pub fn wear(&self) -> SsdWear {
         let (_, _, erased) = self.flash.counts();
         let erases = erased as f64 / self.flash.blocks() as f64;
         SsdWear { used: self.settings.erase_cycles.map(|cycles| erases / cycles as f64) }
     }
 
-    /// How much there is to write, in the mean of the channels.
+    /// The pending write time, averaged over the channels.
     pub fn backlog(&self, now: Ns) -> Ns {
         self.writers.iter().map(|free| free.saturating_sub(now)).sum::<Ns>() / self.writers.len() as Ns
     }
 
-    /// How long a read that came now would wait.
+    /// How long a read arriving now would wait.
     pub fn read_backlog(&self, now: Ns) -> Ns {
         let soonest = self.channels.iter().min().copied().unwrap_or(0);
         soonest.max(self.bus_free).saturating_sub(now)
     }
 
-    /// Takes a request in: when it is done.
+    /// Submits a request. Returns when it completes.
     pub fn submit(&mut self, now: Ns, io: &DeviceRequest) -> Ns {
         if io.is_write { self.write(now, io) } else { self.read(now, io) }
     }
 
-    /// Makes sure that what was written is on flash: when that is so.
+    /// Flushes written data to flash. Returns when it completes.
     pub fn flush(&mut self, now: Ns) -> Ns {
         let written = self.writers.iter().copied().max().unwrap_or(0).max(now);
         let flushed = written + self.settings.flush.nanoseconds();
@@ -154,7 +155,7 @@ impl Ssd {
         flushed
     }
 
-    /// Forgets what it holds.
+    /// Discards a range.
     pub fn trim(&mut self, offset: u64, bytes: u64) {
         self.flash.trim(offset, bytes);
     }
@@ -180,7 +181,7 @@ impl Ssd {
         let cleaning = per(moved * PAGE, self.settings.write_per_s);
         let cost = self.overhead + per(pages * PAGE, self.settings.write_per_s);
         self.counters.busy_ns += cleaning + cost;
-        // What is moved lies all over the channels.
+        // Moved pages are spread over all channels.
         self.program(now, u64::MAX, cleaning);
         let written = self.program(now, pages, cost);
         let accepted = now + self.settings.write_latency.nanoseconds();
@@ -190,8 +191,8 @@ impl Ssd {
         accepted.max(now + self.backlog(now).saturating_sub(self.settings.write_buffer.nanoseconds()))
     }
 
-    /// Writes to the channels that are free soonest, no more than there are pages: when that is done. `cost` is what it
-    /// takes where all channels are at it.
+    /// Programs up to `pages` channels, those that are free first. Returns when it completes. `cost` is the time with
+    /// all channels.
     fn program(&mut self, now: Ns, pages: u64, cost: Ns) -> Ns {
         let all = self.writers.len() as u64;
         let count = pages.clamp(1, all);
@@ -215,7 +216,7 @@ impl Ssd {
         }
     }
 
-    /// What a write costs beside its bytes, by the span that was written: between the two that are known, a power.
+    /// The cost of a write in addition to its bytes, by the span of writes: a power law between the two known points.
     fn overhead(&self) -> Ns {
         let settings = &self.settings;
         let least = settings.span_small.0 as f64 / settings.capacity.0 as f64;
@@ -227,7 +228,7 @@ impl Ssd {
     }
 }
 
-/// How long `bytes` take at a rate, in nanoseconds.
+/// The time for `bytes` at a rate, in nanoseconds.
 fn per(bytes: u64, per_s: ByteSize) -> Ns {
     (u128::from(bytes) * 1_000_000_000 / u128::from(per_s.0)) as Ns
 }

@@ -1,4 +1,4 @@
-//! The host: processors, the page cache with its write-back, and a file system's journal.
+//! A model of the host: cores, the page cache with write-back, and a file system's journal.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -14,43 +14,43 @@ use super::second_level::SecondLevelCache;
 use super::storage::Storage;
 use super::wakeup::Wakeup;
 
-/// The host as a file describes it.
+/// The settings of the host.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSettings {
-    /// Its memory for pages of files.
+    /// The size of the page cache.
     pub ram: ByteSize,
-    /// Its cores.
+    /// The number of cores.
     #[serde(default = "cores")]
     pub cores: usize,
-    /// What an operation takes of a core, beside copying.
+    /// CPU time of an operation, without copying.
     #[serde(default = "operation")]
     pub operation: Span,
-    /// What a core copies in a second.
+    /// The rate at which a core copies, per second.
     #[serde(default = "copy_per_s")]
     pub copy_per_s: ByteSize,
-    /// From which share of memory on changed pages are written back.
+    /// The share of memory from which dirty pages are written back in the background.
     #[serde(default = "dirty_background")]
     pub dirty_background: Share,
-    /// At which share of memory writes wait for that.
+    /// The share of memory from which writes are throttled.
     #[serde(default = "dirty_limit")]
     pub dirty_limit: Share,
-    /// After how long they are written back in any case.
+    /// The age at which dirty pages are written back.
     #[serde(default = "dirty_expire")]
     pub dirty_expire: Span,
-    /// How much is read ahead of who reads on.
+    /// The read-ahead size for sequential reads.
     #[serde(default = "read_ahead")]
     pub read_ahead: ByteSize,
-    /// How often the file system commits its journal.
+    /// The commit interval of the file system's journal.
     #[serde(default = "commit")]
     pub commit: Span,
     /// Whether a commit waits for the media (barriers).
     #[serde(default = "yes")]
     pub barriers: bool,
-    /// Whether one commit is for all threads that wait for one.
+    /// Whether threads that wait for a commit share one.
     #[serde(default = "yes")]
     pub commits_joined: bool,
-    /// The controller's cache for writes.
+    /// The size of the controller's write cache.
     #[serde(default)]
     pub controller_cache: ByteSize,
 }
@@ -92,7 +92,7 @@ fn commit() -> Span {
 }
 
 impl HostSettings {
-    /// What is wrong with it.
+    /// What is wrong with the settings, if anything.
     pub fn validation_error(&self) -> Option<String> {
         if self.cores > 4096 {
             return Some("`cores` is above 4096".to_owned());
@@ -108,31 +108,31 @@ impl HostSettings {
     }
 }
 
-/// The longest stretch that is written back at once.
+/// The longest range written back at once, in pages.
 const WRITE_BACK_MAX: u64 = (512 << 10) / PAGE;
-/// How many stretches are written back at once.
+/// The number of ranges written back at once.
 const WRITE_BACK_AT_ONCE: usize = 64;
-/// How often what has to be written back is looked for, in parts of how long it may stay.
+/// Scans for expired pages per expiry time.
 const FLUSHES_PER_EXPIRY: u64 = 6;
-/// The bytes of a journal.
+/// The size of the journal in bytes.
 pub const JOURNAL: u64 = 128 << 20;
-/// Blocks of a commit beside those that were changed: its descriptor and its end.
+/// Blocks of a commit in addition to the changed ones: descriptor and commit block.
 const COMMIT_BLOCKS: u64 = 2;
 
-/// What the page cache did.
+/// The counters of the page cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Pages that reads requested.
+    /// Pages requested by reads.
     pub reads: u64,
-    /// Of these, found in memory.
+    /// Pages that reads found in memory.
     pub read_hits: u64,
 }
 
-/// A host at work.
+/// The simulation state of a host.
 pub struct Host<'a> {
-    /// What it reads from and writes to.
+    /// The storage below.
     pub storage: Storage<Wakeup>,
-    /// The second level, where there is one.
+    /// The second-level cache, if any.
     pub second: Option<SecondLevelCache<'a>>,
     settings: &'a HostSettings,
     scale: u64,
@@ -141,14 +141,14 @@ pub struct Host<'a> {
     page_count: u64,
     background: u64,
     limit: u64,
-    /// Pages that are being read, and those that are being written back.
+    /// Pages being read, and pages being written back.
     reads: InFlightPages,
     writes: InFlightPages,
     waited: Vec<JobId>,
-    /// How many stretches are written back because there are too many, and how many pages these are.
+    /// The number of ranges written back because of too many dirty pages, and of their pages.
     flushing: usize,
     flushed: u64,
-    /// Threads that wait until fewer pages are changed.
+    /// Throttled threads.
     throttled: VecDeque<u32>,
     journal: Journal,
     counters: HostCounters,
@@ -158,7 +158,7 @@ pub struct Host<'a> {
 struct Journal {
     bytes: u64,
     at: u64,
-    /// Blocks that were changed since the last commit.
+    /// Blocks changed since the last commit.
     changed: HashSet<u64, rapidhash::fast::RandomState>,
     is_committing: bool,
     committing: Vec<u32>,
@@ -166,7 +166,7 @@ struct Journal {
 }
 
 impl<'a> Host<'a> {
-    /// A host over storage of `bytes`, its sizes and periods divided by `scale`.
+    /// A host over storage of `bytes`, with sizes and periods divided by `scale`.
     pub fn new(
         settings: &'a HostSettings,
         storage: Storage<Wakeup>,
@@ -201,22 +201,22 @@ impl<'a> Host<'a> {
         host
     }
 
-    /// What it did.
+    /// Its counters.
     pub fn counters(&self) -> HostCounters {
         self.counters
     }
 
-    /// Where the journal ends and the rest begins.
+    /// The end of the journal.
     pub fn journal_end(&self) -> u64 {
         self.journal.bytes
     }
 
-    /// The storage's bytes, in whole pages.
+    /// The size of the storage in bytes, in whole pages.
     pub fn bytes(&self) -> u64 {
         self.page_count * PAGE
     }
 
-    /// Takes a core for an operation that moves `bytes`: when it is through.
+    /// Occupies a core for an operation that transfers `bytes`. Returns when it ends.
     pub fn compute(&mut self, bytes: u64, think_ns: Ns) -> Ns {
         let copying = (u128::from(bytes) * 1_000_000_000 / u128::from(self.settings.copy_per_s.0)) as Ns;
         let now = self.storage.now();
@@ -226,7 +226,7 @@ impl<'a> Host<'a> {
         through
     }
 
-    /// Reads or writes storage as part of a job, past the page cache.
+    /// Submits a request as part of a job, bypassing the page cache.
     pub fn submit(&mut self, job: JobId, io: &IoRequest) {
         let IoRequest { offset, bytes, is_write, is_through, .. } = *io;
         match &mut self.second {
@@ -238,8 +238,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Reads through the page cache: what is not there is requested as part of a job, with as much again after it where
-    /// the reader reads on.
+    /// Reads through the page cache. Missing pages are read as part of a job, with as much again as read-ahead if
+    /// `reads_on`.
     pub fn read(&mut self, job: JobId, task: u32, offset: u64, bytes: u64, reads_on: bool) {
         let first = offset / PAGE;
         let last = (offset + bytes).div_ceil(PAGE).min(self.page_count);
@@ -292,15 +292,14 @@ impl<'a> Host<'a> {
         self.pages.change((offset / PAGE) as u32, end as u32, now);
     }
 
-    /// Changes a page of metadata, which the next commit writes into the journal; it is read first where it is not there.
+    /// Changes a metadata page, which the next commit writes to the journal. A missing page is read first.
     pub fn change_metadata(&mut self, job: JobId, task: u32, offset: u64) {
         self.read(job, task, offset, 1, false);
         self.change(offset, 1);
         self.journal.changed.insert(offset / PAGE);
     }
 
-    /// Drops what is no longer needed, whole pages of it, from memory, from the second level and from SSDs. Nobody waits
-    /// for that.
+    /// Discards whole pages of a range from memory, from the second-level cache and from SSDs. Nothing waits for it.
     pub fn discard(&mut self, offset: u64, bytes: u64) {
         let (first, end) = (offset.div_ceil(PAGE), ((offset + bytes) / PAGE).min(self.page_count));
         if first >= end {
@@ -314,7 +313,7 @@ impl<'a> Host<'a> {
         self.storage.trim(TierLevel::Origin, offset, bytes);
     }
 
-    /// Whether a thread that writes has to wait; it is woken when it need not.
+    /// Whether a writing thread must wait; it is woken when it may continue.
     pub fn throttle(&mut self, thread: u32) -> bool {
         self.flush();
         if self.pages.dirty() + self.flushed <= self.limit {
@@ -324,7 +323,7 @@ impl<'a> Host<'a> {
         true
     }
 
-    /// Writes the changed pages of a stretch back as part of a job, and has it wait for those that are being written back.
+    /// Writes back the dirty pages of a range as part of a job, which also waits for those already being written back.
     pub fn write_back(&mut self, job: JobId, task: u32, offset: u64, bytes: u64) {
         let end = (offset + bytes).div_ceil(PAGE).min(self.page_count);
         let mut at = offset / PAGE;
@@ -349,7 +348,7 @@ impl<'a> Host<'a> {
         flight
     }
 
-    /// Ends a flight: how many pages it was of. Who waited for it goes on.
+    /// Ends a transfer and wakes its waiters. Returns its number of pages.
     fn written(&mut self, flight: TransferId) -> u64 {
         let pages = self.writes.end(flight, &mut self.waited);
         self.waited.drain(..).for_each(|job| self.storage.close(job));
@@ -362,7 +361,7 @@ impl<'a> Host<'a> {
         self.waited.drain(..).for_each(|job| self.storage.close(job));
     }
 
-    /// Writes back what was changed long ago, or what is too much.
+    /// Writes back pages that have expired or are too many.
     fn flush(&mut self) {
         let expired = self.storage.now().saturating_sub(self.settings.dirty_expire.nanoseconds() / self.scale);
         while self.flushing < WRITE_BACK_AT_ONCE {
@@ -379,7 +378,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Has a thread wait for a commit of what was changed until now.
+    /// Makes a thread wait for a commit of all changes so far.
     pub fn commit(&mut self, thread: u32) {
         self.journal.waiting.push_back(thread);
         if !self.journal.is_committing {
@@ -413,7 +412,7 @@ impl<'a> Host<'a> {
         (self.settings.commit.nanoseconds() / self.scale).max(1)
     }
 
-    /// Goes on with what is its own; returns threads that go on.
+    /// Handles a wakeup of the host. Adds threads that continue to `ready`.
     pub fn wake(&mut self, wake: Wakeup, ready: &mut Vec<u32>) {
         let now = self.storage.now();
         match wake {

@@ -13,18 +13,18 @@ fn host(arrangement: &Arrangement) -> Host<'_> {
     Host::new(&arrangement.host, storage, None, 1 << 30, 1 << 28, 1)
 }
 
-/// Who goes on in which order until nobody of `until` is left.
+/// The wakeups in order, up to that of the thread `until`.
 fn order(host: &mut Host<'_>, until: u32) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut wakeups = Vec::new();
     while let Some(wake) = host.storage.next() {
         let is_last = matches!(wake, Wakeup::Thread(thread) if thread == until);
-        said.push(format!("{wake:?}"));
+        wakeups.push(format!("{wake:?}"));
         host.wake(wake, &mut Vec::new());
         if is_last {
             break;
         }
     }
-    said
+    wakeups
 }
 
 #[test]

@@ -1,16 +1,15 @@
-//! The page cache: the pages of files in memory, the least recently used of which go, and those that were changed and
-//! are not written back yet.
+//! The page cache: file pages in memory with LRU replacement, including dirty ones.
 //!
-//! Pages that follow each other and were used together are one run, so that a request for a run of pages costs as much
-//! as a request for one. The order in which they go is that of single pages, the lower first.
+//! Consecutive pages that were used together form a run, so that a request for a run costs as much as one for a page.
+//! The order of eviction is that of single pages, lower ones first.
 
 use super::events::Ns;
 use super::in_flight::TransferId;
 
-/// The bytes of a page.
+/// The size of a page in bytes.
 pub const PAGE: u64 = 4096;
 
-/// What is known of a page: [`CLEAN`], [`ARRIVING`] with the number of its flight, or when it was changed first.
+/// The state of a page: [`CLEAN`], [`IN_FLIGHT`] with the ID of its transfer, or the time when it became dirty.
 type PageState = u64;
 
 const CLEAN: PageState = 0;
@@ -21,14 +20,14 @@ fn is_dirty(state: PageState) -> bool {
     state != CLEAN && state & IN_FLIGHT == 0
 }
 
-/// How pages were found.
+/// The result of a look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageLookup {
     /// In memory.
     Cached,
-    /// On their way there.
+    /// Being read.
     InFlight(TransferId),
-    /// Not at all.
+    /// Not in memory.
     Missing,
 }
 
@@ -36,7 +35,7 @@ type RunId = u32;
 
 const NONE: RunId = RunId::MAX;
 
-/// Pages from `from` to before `until` in one state.
+/// Pages from `from` to `until` exclusive in one state.
 #[derive(Debug, Clone, Copy)]
 struct PageRun {
     from: u32,
@@ -46,7 +45,7 @@ struct PageRun {
     state: PageState,
 }
 
-/// Runs from the newest to the oldest, and how many pages they have.
+/// Runs from newest to oldest, and their number of pages.
 #[derive(Debug, Clone, Copy)]
 struct PageList {
     newest: RunId,
@@ -56,15 +55,15 @@ struct PageList {
 
 const EMPTY: PageList = PageList { newest: NONE, oldest: NONE, pages: 0 };
 
-/// Pages in memory.
+/// The pages in memory.
 #[derive(Debug)]
 pub struct PageCache {
     capacity: u64,
-    /// The run that each page is in.
+    /// The run of each page.
     of: Vec<RunId>,
     runs: Vec<PageRun>,
     free: Vec<RunId>,
-    /// Unchanged pages by when they were used, and changed ones by when they were changed first.
+    /// Clean pages by last use, and dirty ones by when they became dirty.
     orders: [PageList; 2],
 }
 
@@ -76,17 +75,18 @@ fn order_of(state: PageState) -> usize {
 }
 
 impl PageCache {
-    /// Memory for `capacity` of the pages with numbers below `pages`.
+    /// Memory for `capacity` pages with numbers below `pages`.
     pub fn new(pages: usize, capacity: u64) -> Self {
         Self { capacity, of: vec![NONE; pages], runs: Vec::new(), free: Vec::new(), orders: [EMPTY; 2] }
     }
 
-    /// How many changed pages there are.
+    /// The number of dirty pages.
     pub fn dirty(&self) -> u64 {
         self.orders[CHANGED].pages
     }
 
-    /// Uses the pages from `from` to before `end`, as far as they are found alike: how, and where that ends.
+    /// Uses the pages from `from` to `end` exclusive as far as their look-ups agree. Returns the result and where it
+    /// ends.
     pub fn touch(&mut self, from: u32, end: u32) -> (PageLookup, u32) {
         let Some(run) = self.run(from) else { return (PageLookup::Missing, self.missing_until(from, end)) };
         let PageRun { until, state, .. } = self.runs[run as usize];
@@ -103,21 +103,21 @@ impl PageCache {
         }
     }
 
-    /// Where the pages from `from` on that are not there end, before `end`.
+    /// The end of the missing pages from `from` on, at most `end`.
     pub fn missing_until(&self, from: u32, end: u32) -> u32 {
         let there = self.of[from as usize..end as usize].iter().position(|run| *run != NONE);
         there.map_or(end, |at| from + at as u32)
     }
 
-    /// Makes room for pages that are being read and are not there; they count as there once they
-    /// [arrived](Self::arrive). Where there is no room for all of them, the last ones have it.
+    /// Makes room for missing pages that are being read; they are cached once they have [arrived](Self::arrive). If
+    /// there is no room for all, the last ones get it.
     pub fn expect(&mut self, from: u32, until: u32, flight: TransferId) {
         self.make_room(u64::from(until - from));
         let kept = self.capacity.saturating_sub(self.len()).min(u64::from(until - from)) as u32;
         self.insert(until - kept, until, IN_FLIGHT | PageState::from(flight));
     }
 
-    /// Pages were read, and are there unless they went in the meantime.
+    /// Marks read pages as cached, unless they were evicted meanwhile.
     pub fn arrive(&mut self, from: u32, until: u32, flight: TransferId) {
         let mut at = from;
         while let Some(run) = self.next_run(&mut at, until) {
@@ -129,7 +129,7 @@ impl PageCache {
         }
     }
 
-    /// Changes pages, in memory.
+    /// Makes pages dirty.
     pub fn change(&mut self, from: u32, end: u32, now: Ns) {
         let mut at = from;
         while at < end {
@@ -147,13 +147,13 @@ impl PageCache {
         }
     }
 
-    /// The page that was changed first of those not written back, and when.
+    /// The page that became dirty first, and when.
     pub fn oldest_dirty(&self) -> Option<(u32, Ns)> {
         let oldest = self.orders[CHANGED].oldest;
         (oldest != NONE).then(|| (self.runs[oldest as usize].from, self.runs[oldest as usize].state))
     }
 
-    /// The first changed page from `from` to before `end`.
+    /// The first dirty page from `from` to `end` exclusive.
     pub fn dirty_from(&self, from: u32, end: u32) -> Option<u32> {
         let mut at = from;
         while let Some(run) = self.next_run(&mut at, end) {
@@ -166,7 +166,7 @@ impl PageCache {
         None
     }
 
-    /// Where the changed pages from `from` on end, before `end`.
+    /// The end of the dirty pages from `from` on, at most `end`.
     pub fn dirty_until(&self, from: u32, end: u32) -> u32 {
         let mut at = from;
         while at < end
@@ -177,7 +177,7 @@ impl PageCache {
         at.min(end)
     }
 
-    /// Where the changed pages before `end` begin, from `from` on.
+    /// The start of the dirty pages before `end`, at least `from`.
     pub fn dirty_before(&self, end: u32, from: u32) -> u32 {
         let mut at = end;
         while at > from
@@ -188,7 +188,7 @@ impl PageCache {
         at.max(from)
     }
 
-    /// Changed pages are being written back.
+    /// Marks dirty pages as being written back.
     pub fn clean(&mut self, from: u32, end: u32) {
         let mut at = from;
         while let Some(run) = self.next_run(&mut at, end) {
@@ -197,7 +197,7 @@ impl PageCache {
         }
     }
 
-    /// Forgets pages, changed or not.
+    /// Drops pages, dirty or not.
     pub fn forget(&mut self, from: u32, end: u32) {
         let mut at = from;
         while self.next_run(&mut at, end).is_some() {
@@ -219,7 +219,7 @@ impl PageCache {
         (run != NONE).then_some(run)
     }
 
-    /// The run of the first page from `at` to before `end` that is there; `at` moves to that page.
+    /// The run of the first cached page from `at` to `end` exclusive; sets `at` to that page.
     fn next_run(&self, at: &mut u32, end: u32) -> Option<RunId> {
         if *at >= end {
             return None;
@@ -228,7 +228,8 @@ impl PageCache {
         if *at < end { self.run(*at) } else { None }
     }
 
-    /// Moves the pages of a run from `from` to before `end` into another state, the newest of it: where they end.
+    /// Changes the state of the pages of a run from `from` to `end` exclusive and makes them the newest. Returns where
+    /// they end.
     fn turn(&mut self, from: u32, end: u32, state: PageState) -> u32 {
         let run = self.cut(from, end);
         self.unlink(run);
@@ -237,7 +238,7 @@ impl PageCache {
         self.runs[run as usize].until
     }
 
-    /// Makes room for so many pages, as far as unchanged pages can go.
+    /// Makes room for `pages` pages, as far as clean pages can be evicted.
     fn make_room(&mut self, pages: u64) {
         let mut excess = (self.len() + pages).saturating_sub(self.capacity);
         while excess > 0 && self.orders[UNCHANGED].oldest != NONE {
@@ -263,7 +264,7 @@ impl PageCache {
         }
     }
 
-    /// A run that is in no order.
+    /// Creates a run that is in no list.
     fn add(&mut self, from: u32, until: u32, state: PageState) -> RunId {
         let run = PageRun { from, until, newer: NONE, older: NONE, state };
         let id = match self.free.pop() {
@@ -280,7 +281,7 @@ impl PageCache {
         id
     }
 
-    /// Parts the run of a page, so that one begins there and ends before `end`: that one.
+    /// Splits the run of a page, so that a run starts there and ends at `end` at the latest. Returns it.
     fn cut(&mut self, from: u32, end: u32) -> RunId {
         if self.runs[self.of[from as usize] as usize].from < from {
             self.part(from);
@@ -291,12 +292,12 @@ impl PageCache {
         self.of[from as usize]
     }
 
-    /// Parts the run of a page before that; the lower part is the older one.
+    /// Splits the run of a page before it; the lower part is the older one.
     fn part(&mut self, at: u32) {
         let run = self.of[at as usize];
         let PageRun { from, until, newer, older, state } = self.runs[run as usize];
         let order = order_of(state);
-        // The shorter part is the one that gets another number.
+        // The shorter part gets the new ID.
         if at - from < until - at {
             let lower = self.add(from, at, state);
             self.runs[run as usize].from = at;
@@ -310,7 +311,7 @@ impl PageCache {
         }
     }
 
-    /// Has the neighbours of a run know it.
+    /// Updates the neighbours of a run.
     fn link(&mut self, order: usize, run: RunId) {
         let PageRun { newer, older, .. } = self.runs[run as usize];
         match newer {
@@ -323,7 +324,7 @@ impl PageCache {
         }
     }
 
-    /// Puts a run at the new end of its order.
+    /// Adds a run as the newest of its list.
     fn push(&mut self, run: RunId) {
         let order = order_of(self.runs[run as usize].state);
         let PageRun { from, until, .. } = self.runs[run as usize];

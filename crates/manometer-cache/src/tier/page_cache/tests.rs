@@ -60,7 +60,7 @@ fn runs_of_changed_pages_are_found_from_within() {
     assert_eq!((pages.dirty_from(0, 20), pages.dirty_from(12, 20)), (Some(4), None));
 }
 
-/// Pages one by one, the oldest first.
+/// A simple model with single pages, oldest first.
 #[derive(Default)]
 struct Model {
     capacity: usize,
@@ -121,7 +121,7 @@ impl Model {
     }
 }
 
-/// The pages of an order one by one, the oldest first.
+/// The pages of a list one by one, oldest first.
 fn listed(pages: &PageCache, order: usize) -> Vec<(u32, PageState)> {
     let mut listed = Vec::new();
     let mut run = pages.orders[order].oldest;

@@ -1,4 +1,4 @@
-//! What one request to the second level reads and writes.
+//! The reads and writes of one request to the second-level cache.
 
 use super::super::cache_slots::BlockRun;
 use super::super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
@@ -6,18 +6,18 @@ use super::super::jobs::JobId;
 use super::super::storage::Storage;
 use super::super::wakeup::Wakeup;
 
-/// The stretches of a request, those that follow each other joined.
+/// The ranges of a request, consecutive ones merged.
 pub(super) struct CoalescedRequest {
     pub job: JobId,
     pub io: IoRequest,
     pub stretch: Option<LevelIo>,
-    /// Where some of what it reads is to be kept: the job of what it reads from the origin, and what is kept of it.
+    /// If blocks read from the origin are to be cached: the job of these reads, and the index of their fill.
     pub keeps: Option<(JobId, usize)>,
-    /// Whether it was written down that it changed the cache.
+    /// Whether its changes were logged in the metadata.
     pub is_logged: bool,
 }
 
-/// What a request reads to keep it.
+/// Blocks that a request reads and that are then cached.
 #[derive(Debug, Default)]
 pub(super) struct FillRequest {
     pub job: JobId,

@@ -1,5 +1,5 @@
-//! What is copied into the second level: blocks of which only a part is requested, before that is answered, and whole
-//! blocks that a request read, behind its back.
+//! Fills of the second-level cache: blocks requested in part are copied before the request is answered, whole blocks
+//! read by a request afterwards.
 
 use super::super::cache_slots::{BlockRun, BlockState};
 use super::super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
@@ -18,7 +18,7 @@ impl SecondLevelCache<'_> {
         self.settings.migration.is_none_or(|limit| bytes <= limit.0) && !self.migrations.contains_key(&id)
     }
 
-    /// Goes on with a block that is being copied into the cache once it is there.
+    /// Holds a request until the block's copy into the cache is complete.
     pub(super) fn wait(
         &mut self,
         storage: &mut Storage<Wakeup>,
@@ -37,7 +37,7 @@ impl SecondLevelCache<'_> {
         self.after_copy(storage, part.id, open.job, LevelIo { is_through, ..rest });
     }
 
-    /// Submits a stretch of a block as part of a job that is held for it, at once or when the block is in the cache.
+    /// Submits a request to a block as part of a job held for it, at once or after the block was copied.
     pub(super) fn after_copy(&mut self, storage: &mut Storage<Wakeup>, id: KeyId, job: JobId, stretch: LevelIo) {
         match self.migrations.get_mut(&id) {
             Some(waiting) => waiting.push((job, stretch)),
@@ -48,7 +48,7 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    /// Copies a whole block into the cache; the request goes on with what it wants of it.
+    /// Copies a whole block into the cache; the request then continues.
     pub(super) fn migrate(
         &mut self,
         storage: &mut Storage<Wakeup>,
@@ -64,7 +64,7 @@ impl SecondLevelCache<'_> {
         storage.close(copied);
     }
 
-    /// The block of a migration is in the cache: what waited for it goes on.
+    /// Completes a migration and releases the requests that wait for the block.
     pub(super) fn copied(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
         for (job, stretch) in self.migrations.remove(&id).into_iter().flatten() {
             storage.submit(job, stretch);
@@ -72,8 +72,8 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    /// Notes that a block is to be kept once its request read it; what that reads from the origin is a job of its own from
-    /// now on.
+    /// Schedules a block to be cached once its request has read it. The request's reads from the origin become a
+    /// separate job.
     pub(super) fn keep(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, slot: u32, id: KeyId) {
         self.slots.set(id, BlockState::Filling);
         let (_, keeping) = *open.keeps.get_or_insert_with(|| {
@@ -92,7 +92,7 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    /// A request read what is kept of it: it is done with that, which is written into the cache behind its back.
+    /// Completes the reads of a fill for its request, and writes the blocks into the cache in the background.
     pub(super) fn copy_kept(&mut self, storage: &mut Storage<Wakeup>, keeping: usize) {
         let FillRequest { job, mut copies } = std::mem::take(&mut self.keeping[keeping]);
         self.kept.push(keeping);
@@ -105,7 +105,7 @@ impl SecondLevelCache<'_> {
         self.keeping[keeping].copies = copies;
     }
 
-    /// What was kept is in the cache, unless it went from there in the meantime.
+    /// Marks filled blocks as cached, unless they were evicted meanwhile.
     pub(super) fn kept(&mut self, run: BlockRun) {
         for at in 0..run.blocks {
             let id = run.id + at;

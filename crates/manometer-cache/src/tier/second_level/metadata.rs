@@ -1,4 +1,4 @@
-//! How the second level writes down where its blocks lie.
+//! Metadata of the second-level cache: the mapping of its blocks.
 
 use super::super::io::{FlowKind, TierLevel};
 use super::super::jobs::JobId;
@@ -9,11 +9,11 @@ use super::settings::MetadataKind;
 use super::{NODE, SecondLevelCache};
 use crate::key_id::KeyId;
 
-/// After how long what is gathered for a node of a B-tree is written.
+/// How long changes to a B-tree node are buffered, in nanoseconds.
 const GATHERED_NS: u64 = 30_000_000_000;
 
 impl SecondLevelCache<'_> {
-    /// Writes down where a block lies: a node as part of a job, or an entry of a tree, which is written later.
+    /// Records the slot of a block: writes a node as part of a job, or buffers an entry of the tree.
     pub(super) fn note(&mut self, storage: &mut Storage<Wakeup>, job: JobId, id: KeyId) {
         match self.settings.metadata.kind {
             MetadataKind::None => {}
@@ -28,14 +28,14 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    /// The same, and nobody waits.
+    /// As [`Self::note`], without a job that waits.
     pub(super) fn note_behind(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
         let job = storage.open(Wakeup::Ignored);
         self.note(storage, job, id);
         storage.close(job);
     }
 
-    /// Writes into the journal.
+    /// Writes to the journal.
     pub(super) fn log(&mut self, storage: &mut Storage<Wakeup>, job: JobId) {
         let bytes = self.settings.metadata.bytes.0;
         let offset = if self.journal + bytes > self.journal_bytes { 0 } else { self.journal };

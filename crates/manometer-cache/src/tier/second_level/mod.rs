@@ -1,7 +1,7 @@
-//! The second level: an SSD that keeps blocks of the origin.
+//! The second-level cache: an SSD that caches blocks of the origin.
 //!
-//! What it keeps is up to a policy of [`crate::policy`]; where that lies, what has to be copied for it, what goes past
-//! it and what is written back is decided here. Cache thesis, chapters 4 and 6.2.2.
+//! A policy of [`crate::policy`] decides which blocks are cached. This module decides where they lie, and handles
+//! copies, bypass and write-back. Cache thesis, chapters 4 and 6.2.2.
 
 mod coalesced;
 mod fills;
@@ -26,28 +26,28 @@ use crate::policy::Policy;
 use crate::request::Request;
 use crate::requests::Requests;
 
-/// The bytes of a node of metadata.
+/// The size of a metadata node in bytes.
 const NODE: u64 = 4096;
-/// Which share of the cache is for metadata.
+/// The fraction of the cache for metadata.
 const METADATA_SHARE: u64 = 128;
 
-/// What the second level did.
+/// The counters of the second-level cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SecondLevelCounters {
-    /// Blocks that reads requested.
+    /// Blocks requested by reads.
     pub reads: u64,
-    /// Of these, found.
+    /// Read hits.
     pub read_hits: u64,
-    /// Blocks that writes requested.
+    /// Blocks requested by writes.
     pub writes: u64,
-    /// Of these, found.
+    /// Write hits.
     pub write_hits: u64,
-    /// Blocks that went past it, sequential or because it was congested.
+    /// Blocks that bypassed the cache, because the requests were sequential or it was congested.
     pub bypassed: u64,
 }
 
 impl SecondLevelCounters {
-    /// What was added since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -60,53 +60,53 @@ impl SecondLevelCounters {
     }
 }
 
-/// An SSD cache at work.
+/// The simulation state of an SSD cache.
 pub struct SecondLevelCache<'a> {
     settings: &'a SecondLevelSettings,
     block: u64,
     policy: Box<dyn Policy + 'a>,
-    /// Policies that count seconds get as many as there would be at full size.
+    /// The time scale: policies that count seconds get as many as at full size.
     time_scale: u64,
     requested: u32,
     slots: CacheSlots,
     capacity: u64,
-    /// Dirty blocks in the order of their addresses, where these are cleaned, and where cleaning is.
+    /// Dirty blocks in address order, if they are cleaned, and the cleaning position.
     dirty: BTreeSet<KeyId>,
     cleaning: usize,
     cleaned_to: KeyId,
     last_cleaned: Option<KeyId>,
-    /// Where metadata lie, before the blocks: nodes, or a journal and then a tree. Where in the journal it goes on.
+    /// The size of the metadata, before the blocks: nodes, or a journal and a tree; and the journal's position.
     metadata_bytes: u64,
     journal_bytes: u64,
     journal: u64,
     tree: MetadataTree,
     data_start: u64,
-    /// Blocks that are being copied into the cache whole, and what goes on with them then.
+    /// Blocks being migrated into the cache, and the requests that wait for them.
     migrations: HashMap<KeyId, Vec<(JobId, LevelIo)>, rapidhash::fast::RandomState>,
-    /// Requests that read what is to be kept.
+    /// Requests that read blocks to be cached.
     keeping: Vec<FillRequest>,
     kept: Vec<usize>,
     tasks: SequentialDetector,
-    /// Whether its metadata are to be committed when what was written is to be on the media.
+    /// Whether its metadata must be committed before a flush.
     is_changed: bool,
     evicted: Vec<KeyId>,
     counters: SecondLevelCounters,
 }
 
-/// What is done about one block of a request.
+/// The part of a request within one block.
 #[derive(Debug, Clone, Copy)]
 struct BlockPart {
     id: KeyId,
-    /// Where it begins on the origin.
+    /// The start address on the origin.
     offset: u64,
     bytes: u64,
 }
 
 impl<'a> SecondLevelCache<'a> {
-    /// A cache of `bytes` over the blocks of `blocks`, its sizes and periods divided by `scale`.
+    /// A cache of `bytes` over the blocks of `blocks`, with sizes and periods divided by `scale`.
     ///
     /// # Errors
-    /// It is too small to hold a block.
+    /// It is too small for a block.
     pub fn new(
         settings: &'a SecondLevelSettings,
         bytes: u64,
@@ -119,7 +119,7 @@ impl<'a> SecondLevelCache<'a> {
         let is_tree = settings.metadata.kind == MetadataKind::BTree;
         let journal_bytes = if is_tree { (metadata_bytes / 2).next_multiple_of(NODE) } else { metadata_bytes };
         let places = bytes.saturating_sub(metadata_bytes) / block;
-        // What is written anew before its old place is free needs room.
+        // A rewritten block needs a slot before its old one is free.
         let spare = (places / 64).max(1);
         if places < 2 * spare + 1 || places > u64::from(u32::MAX) {
             return Err(CacheError::Invalid(format!(
@@ -164,13 +164,12 @@ impl<'a> SecondLevelCache<'a> {
         })
     }
 
-    /// What it did.
+    /// Its counters.
     pub fn counters(&self) -> SecondLevelCounters {
         self.counters
     }
 
-    /// Has a job wait until what was written is on the media. Metadata that are kept by nodes are committed for it, which
-    /// takes making sure of them first.
+    /// Makes a job wait until written data is on the media. Metadata in nodes are committed first.
     pub fn flush(&mut self, storage: &mut Storage<Wakeup>, job: JobId) {
         if self.settings.metadata.kind == MetadataKind::Mapping && std::mem::take(&mut self.is_changed) {
             storage.flush(job, TierLevel::Cache);
@@ -197,7 +196,7 @@ impl<'a> SecondLevelCache<'a> {
         self.clean(storage);
     }
 
-    /// Whether a request is sequential, or comes while the cache is congested.
+    /// Whether a request bypasses the cache, because it is sequential or the cache is congested.
     fn goes_past(&mut self, storage: &Storage<Wakeup>, io: &IoRequest) -> bool {
         let sequential = &self.settings.sequential;
         let is_sequential = self.tasks.is_sequential(io, sequential.as_ref());
@@ -239,7 +238,7 @@ impl<'a> SecondLevelCache<'a> {
         }
     }
 
-    /// Whether all of a block that the cache keeps has arrived there.
+    /// Whether a cached block is completely in the cache.
     fn is_there(&self, id: KeyId) -> bool {
         self.slots.state(id) != BlockState::Filling && !self.migrations.contains_key(&id)
     }
@@ -275,7 +274,7 @@ impl<'a> SecondLevelCache<'a> {
         if is_arriving {
             self.slots.set(part.id, BlockState::Clean);
         }
-        // A log-structured cache writes whole blocks anew elsewhere.
+        // A log-structured cache writes whole blocks to a new slot.
         let slot = match self.settings.bucket.is_some() && part.bytes == self.block {
             true => self.slots.take(part.id).unwrap_or(slot),
             false => slot,
@@ -283,7 +282,7 @@ impl<'a> SecondLevelCache<'a> {
         self.write(storage, open, slot, part);
     }
 
-    /// Writes into the cache, and into the origin as well where the mode says so.
+    /// Writes to the cache and, in write-through mode, to the origin.
     fn write(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
         if self.settings.mode == WriteMode::WriteBack {
             self.mark_dirty(part.id);
@@ -291,7 +290,7 @@ impl<'a> SecondLevelCache<'a> {
             open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
         open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes);
-        // What follows each other is one entry of a tree.
+        // Consecutive blocks share one entry of the tree.
         if self.settings.metadata.kind == MetadataKind::BTree && !open.is_logged {
             open.is_logged = true;
             self.log(storage, open.job);
@@ -299,7 +298,7 @@ impl<'a> SecondLevelCache<'a> {
         }
     }
 
-    /// Takes a block in that the policy admitted.
+    /// Adds a block that the policy admitted.
     fn admit(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
         let is_whole = part.bytes == self.block;
         let Some(slot) = self.slots.take(part.id) else {
@@ -325,7 +324,7 @@ impl<'a> SecondLevelCache<'a> {
         }
     }
 
-    /// Goes on with what is its own.
+    /// Handles a wakeup of the second-level cache.
     pub fn wake(&mut self, storage: &mut Storage<Wakeup>, wake: Wakeup) {
         match wake {
             Wakeup::PromotionRead { slot, id } => {
@@ -346,7 +345,7 @@ impl<'a> SecondLevelCache<'a> {
         }
     }
 
-    /// Frees the places of what was evicted; what is dirty is written back first.
+    /// Frees the slots of evicted blocks; dirty ones are written back first.
     fn make_room(&mut self, storage: &mut Storage<Wakeup>) {
         let mut evicted = std::mem::take(&mut self.evicted);
         self.policy.drain_evictions(&mut evicted);
@@ -362,14 +361,14 @@ impl<'a> SecondLevelCache<'a> {
         self.evicted = evicted;
     }
 
-    /// Discards a place on the SSDs, where discards are sent.
+    /// Discards a slot on the SSDs, if discards are sent.
     fn trim(&self, storage: &mut Storage<Wakeup>, slot: u32) {
         if self.settings.trim {
             storage.trim(TierLevel::Cache, self.data_start + u64::from(slot) * self.block, self.block);
         }
     }
 
-    /// Drops the blocks that a stretch covers whole: what they hold is no longer needed, dirty or not.
+    /// Drops the blocks completely covered by a range, dirty or not, since their data is no longer needed.
     pub fn discard(&mut self, storage: &mut Storage<Wakeup>, offset: u64, bytes: u64) {
         let mut dropped = None;
         for id in offset.div_ceil(self.block) as KeyId..((offset + bytes) / self.block) as KeyId {
@@ -393,7 +392,7 @@ impl<'a> SecondLevelCache<'a> {
         }
     }
 
-    /// Drops a block: the origin holds the newer one, or will.
+    /// Drops a block: the origin has newer data, or will have.
     fn forget(&mut self, id: KeyId) {
         self.policy.remove(id);
         self.slots.free(id);

@@ -1,4 +1,4 @@
-//! The second level as a file describes it.
+//! The settings of the second-level cache.
 
 use manometer_measure::{ByteSize, Share, Span};
 use serde::{Deserialize, Deserializer, de};
@@ -7,40 +7,40 @@ use crate::policy_spec::PolicySpec;
 use crate::raid_level::RaidLevel;
 use crate::tier::raid_array::{RaidArray, default_chunk, one_device};
 
-/// What a write to a block does.
+/// The handling of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMode {
-    /// It goes to the cache, and later to the origin.
+    /// Writes go to the cache, and later to the origin.
     #[default]
     WriteBack,
-    /// It goes to both.
+    /// Writes go to both.
     WriteThrough,
-    /// It goes to the origin, and what the cache held is dropped (pass-through).
+    /// Writes go to the origin, and the cached block is dropped.
     #[serde(alias = "pass-through")]
     WriteAround,
 }
 
-/// What is written down about what the cache holds.
+/// The kind of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MetadataKind {
-    /// Nothing.
+    /// None.
     #[default]
     None,
-    /// A node for each block whose place changes.
+    /// A node for each block whose slot changes.
     Mapping,
-    /// A B-tree whose nodes are logs, and a journal of what writes change, which they wait for.
+    /// A B-tree of log-structured nodes, and a journal of changes, which writes wait for.
     BTree,
 }
 
-/// What metadata cost.
+/// The cost of metadata.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetadataSettings {
-    /// What is written down.
+    /// The kind.
     pub kind: MetadataKind,
-    /// How much is written for each change, to a node or to the journal.
+    /// Bytes written per change, to a node or to the journal.
     #[serde(default = "node")]
     pub bytes: ByteSize,
 }
@@ -55,23 +55,23 @@ fn node() -> ByteSize {
     ByteSize(4096)
 }
 
-/// Which requests go past the cache.
+/// The sequential requests that bypass the cache.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SequentialBypass {
-    /// Those of runs of so many bytes.
+    /// The bytes of a run that counts as sequential.
     pub bytes: Option<ByteSize>,
-    /// Those of runs of so many requests.
+    /// The requests of a run that counts as sequential.
     pub requests: Option<u64>,
-    /// From how many bytes on what memory writes back counts as sequential: file systems lay files out as they are written
-    /// back, one behind the other.
+    /// The bytes from which write-back of the page cache counts as sequential: file systems lay out files contiguously
+    /// as they are written back.
     pub write_back: Option<ByteSize>,
     /// Whether the mean of a task's runs counts as well.
     #[serde(default)]
     pub task_mean: bool,
 }
 
-/// How far the SSD may lag behind before requests go past it.
+/// How far the SSD may lag behind before requests bypass it.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionBypass {
@@ -81,45 +81,46 @@ pub struct CongestionBypass {
     pub write: Span,
 }
 
-/// A second level.
+/// The settings of a second-level cache.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecondLevelSettings {
-    /// Which of the devices.
+    /// The name of the device.
     pub device: String,
-    /// How many of them.
+    /// The number of devices.
     #[serde(default = "one_device")]
     pub count: u64,
-    /// How they are joined.
+    /// The RAID level.
     #[serde(default)]
     pub raid: RaidLevel,
     /// The bytes of a RAID chunk.
     #[serde(default = "default_chunk")]
     pub chunk: ByteSize,
-    /// How much of them is the cache.
+    /// The size of the cache.
     pub size: ByteSize,
-    /// What it keeps.
+    /// The replacement policy.
     #[serde(deserialize_with = "choice")]
     pub policy: PolicySpec,
-    /// What writes do.
+    /// The handling of writes.
     #[serde(default)]
     pub mode: WriteMode,
-    /// The unit that is kept.
+    /// The unit of caching.
     pub block: ByteSize,
-    /// Where it is written in buckets, one after the other: their size.
+    /// The bucket size, if blocks are written sequentially into buckets.
     pub bucket: Option<ByteSize>,
-    /// Which requests go past it.
+    /// The sequential requests that bypass it.
     pub sequential: Option<SequentialBypass>,
-    /// How far it may lag behind.
+    /// The congestion from which requests bypass it.
     pub congested: Option<CongestionBypass>,
-    /// How much may be copied into it at once.
+    /// The most data copied into it at once.
     pub migration: Option<ByteSize>,
-    /// Which share may be dirty before it is cleaned; without, blocks are written back when their place is needed.
+    /// The share of dirty blocks above which they are cleaned; without it, blocks are written back when their slot is
+    /// needed.
     pub clean_above: Option<Share>,
-    /// What is written down about it.
+    /// The metadata.
     #[serde(default)]
     pub metadata: MetadataSettings,
-    /// The memory that it takes, for each byte that it holds.
+    /// Memory per byte of its size.
     #[serde(default)]
     pub memory_per_byte: f64,
     /// Whether discards (TRIM) are sent to its SSDs.
@@ -137,7 +138,7 @@ impl SecondLevelSettings {
         RaidArray { raid: self.raid, members: self.count, chunk: self.chunk.0 }
     }
 
-    /// What is wrong with it.
+    /// What is wrong with the settings, if anything.
     pub fn validation_error(&self) -> Option<String> {
         let block = self.block.0;
         if block == 0 || !block.is_multiple_of(4096) {

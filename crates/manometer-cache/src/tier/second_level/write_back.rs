@@ -1,4 +1,4 @@
-//! What is written back from the second level: what was evicted, and what is cleaned before.
+//! Write-back from the second-level cache: of evicted blocks, and of dirty blocks in advance.
 
 use super::super::cache_slots::BlockState;
 use super::super::io::{FlowKind, TierLevel};
@@ -8,18 +8,18 @@ use super::SecondLevelCache;
 use super::settings::MetadataKind;
 use crate::key_id::KeyId;
 
-/// How many blocks are cleaned at once.
+/// The number of blocks cleaned at once.
 const CLEANED_AT_ONCE: usize = 32;
 
 impl SecondLevelCache<'_> {
-    /// Reads a block from the cache; [`Self::write_to_origin`] goes on.
+    /// Reads a block from the cache; [`Self::write_to_origin`] continues.
     pub(super) fn write_back(&mut self, storage: &mut Storage<Wakeup>, slot: u32, id: KeyId, flow: FlowKind) {
         let from = self.data_start + u64::from(slot) * self.block;
         let job = storage.open(Wakeup::WriteBackRead { id, flow });
         self.after_copy(storage, id, job, self.stretch(TierLevel::Cache, from, self.block, false, flow));
     }
 
-    /// A block that is to be written back was read from the cache.
+    /// Writes a block that was read from the cache to the origin.
     pub(super) fn write_to_origin(&mut self, storage: &mut Storage<Wakeup>, id: KeyId, flow: FlowKind) {
         let wake = if flow == FlowKind::Cleaning { Wakeup::BlockCleaned { id } } else { Wakeup::Ignored };
         let job = storage.open(wake);
@@ -28,7 +28,7 @@ impl SecondLevelCache<'_> {
         storage.close(job);
     }
 
-    /// A block was cleaned.
+    /// Completes the cleaning of a block.
     pub(super) fn cleaned(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
         self.cleaning -= 1;
         if self.slots.state(id) == BlockState::Cleaning {
@@ -41,7 +41,7 @@ impl SecondLevelCache<'_> {
         self.clean(storage);
     }
 
-    /// Writes dirty blocks back in the order of their addresses, where there are more than there should be.
+    /// Writes dirty blocks back in address order if there are too many.
     pub(super) fn clean(&mut self, storage: &mut Storage<Wakeup>) {
         let Some(above) = self.settings.clean_above else { return };
         let limit = (self.capacity as f64 * above.0) as u64;

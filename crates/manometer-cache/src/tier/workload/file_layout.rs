@@ -1,32 +1,32 @@
-//! Where files and their metadata lie: groups of blocks with the inodes of their files at their start, as in ext4.
+//! The layout of files and their metadata: block groups with the inodes of their files at their start, as in ext4.
 
 use crate::tier::page_cache::PAGE;
 
-/// The bytes of a group of blocks.
+/// The size of a block group in bytes.
 const GROUP: u64 = 128 << 20;
-/// What of a group is for its metadata.
+/// The size of a group's metadata in bytes.
 const GROUP_METADATA: u64 = 2 << 20;
-/// Inodes in a page.
+/// Inodes per page.
 const INODES_PER_PAGE: u64 = 16;
-/// Entries of a directory in a page.
+/// Directory entries per page.
 const ENTRIES_PER_PAGE: u64 = 100;
 
-/// Files of one size in the order of their numbers.
+/// Files of equal size in numerical order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FileLayout {
     start: u64,
     files_start: u64,
     slot: u64,
     files: u64,
-    /// What of a group is for its metadata.
+    /// The size of a group's metadata.
     metadata: u64,
     per_group: u64,
-    /// How far groups are apart.
+    /// The distance of groups.
     stride: u64,
 }
 
 impl FileLayout {
-    /// Files of `size` bytes from `start` on, their directory first, group by group; groups are `scale` times smaller.
+    /// Files of `size` bytes from `start` on, after their directory, group by group; groups are divided by `scale`.
     pub fn new(start: u64, files: u64, size: u64, scale: u64) -> Self {
         let slot = size.next_multiple_of(PAGE).max(PAGE);
         let directory = files.div_ceil(ENTRIES_PER_PAGE) * PAGE;
@@ -37,12 +37,12 @@ impl FileLayout {
         Self { start, files_start: start + directory, slot, files, metadata, per_group, stride }
     }
 
-    /// Where the last one ends.
+    /// The end of the last file.
     pub fn end(&self) -> u64 {
         self.files_start + self.files.div_ceil(self.per_group) * self.stride
     }
 
-    /// The same with its groups all over what lies before `end`, as those of many directories are.
+    /// The layout with its groups spread up to `end`, as those of many directories are.
     #[must_use]
     pub fn spread(self, end: u64) -> Self {
         let room = end.saturating_sub(self.files_start) / self.files.div_ceil(self.per_group).max(1);
@@ -53,7 +53,7 @@ impl FileLayout {
         self.files_start + file / self.per_group * self.stride
     }
 
-    /// Where a file's data are.
+    /// The address of a file's data.
     pub fn data(&self, file: u64) -> u64 {
         self.group(file) + self.metadata + file % self.per_group * self.slot
     }
@@ -63,24 +63,24 @@ impl FileLayout {
         self.group(file) + (2 + file % self.per_group / INODES_PER_PAGE) * PAGE
     }
 
-    /// The page of the block bitmap of its group; the next one is that of inodes.
+    /// The page of its group's block bitmap; the inode bitmap follows.
     pub fn bitmap(&self, file: u64) -> u64 {
         self.group(file)
     }
 
-    /// The page of the directory that names it: by a hash, as names are.
+    /// The page of its directory entry, by a hash of the name.
     pub fn entry(&self, file: u64) -> u64 {
         let pages = self.files.div_ceil(ENTRIES_PER_PAGE);
         self.start + file.wrapping_mul(0x9e37_79b9_7f4a_7c15) % pages * PAGE
     }
 
-    /// What changes when a file is made or deleted.
+    /// The pages changed by creating or deleting a file.
     pub fn named(&self, file: u64) -> [Option<u64>; 4] {
         let inodes = self.bitmap(file) + PAGE;
         [Some(self.inode(file)), Some(self.bitmap(file)), Some(inodes), Some(self.entry(file))]
     }
 
-    /// What changes when it grows.
+    /// The pages changed by appending to a file.
     pub fn grown(&self, file: u64) -> [Option<u64>; 4] {
         [Some(self.inode(file)), Some(self.bitmap(file)), None, None]
     }

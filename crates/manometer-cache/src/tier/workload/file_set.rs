@@ -1,7 +1,7 @@
-//! A file server and a mail server: the cache thesis's macro-workloads, section 6.3, after Filebench.
+//! A file server and a mail server: the macro-workloads of section 6.3 of the cache thesis, after Filebench.
 //!
-//! Files are of the mean size: an append writes the last bytes of a file anew. As Filebench's threads do, new files are
-//! made in turn, and most of what is read was written a short time ago.
+//! All files have the mean size: an append rewrites the last bytes of a file. As in Filebench, new files are created in
+//! turn, and most reads are of recently written files.
 
 use manometer_measure::{ByteSize, Span};
 use rand::{RngExt, SeedableRng};
@@ -14,28 +14,28 @@ use crate::CacheError;
 use crate::tier::host::Host;
 use crate::tier::page_cache::PAGE;
 
-/// Files as a file describes them.
+/// The settings of the files.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileSetSettings {
-    /// How many.
+    /// The number of files.
     pub files: u64,
-    /// How large each is.
+    /// The size of each file.
     pub mean_size: ByteSize,
-    /// How much an append writes.
+    /// The bytes of an append.
     pub append: ByteSize,
-    /// How many threads.
+    /// The number of threads.
     pub threads: u32,
-    /// Which share of what is read and appended to is among the files that were made last; the rest is any.
+    /// The share of reads and appends that go to recently created files; the others go to any file.
     pub recent: f64,
-    /// How many files were made last.
+    /// The number of recently created files.
     pub recent_files: u64,
-    /// What an operation takes of a core beside what the host's operations do.
+    /// CPU time of an operation in addition to the host's.
     #[serde(default)]
     pub think: Span,
 }
 
-/// Files, and which is taken next.
+/// The files, and the next one to create.
 #[derive(Debug)]
 struct FileSet {
     layout: FileLayout,
@@ -44,13 +44,13 @@ struct FileSet {
     append: u64,
     recent: f64,
     recent_files: u64,
-    /// How many were made.
+    /// The number of files created.
     made: u64,
     think_ns: u64,
-    /// What turns are multiplied with to scatter them over the files.
+    /// The multiplier that scatters creations over the files.
     spread: u64,
     random: Xoshiro256PlusPlus,
-    /// Where each thread is in its loop, and on which file.
+    /// The step and the file of each thread.
     threads: Vec<(u8, u64)>,
 }
 
@@ -92,18 +92,18 @@ impl FileSet {
         })
     }
 
-    /// The file of a turn.
+    /// The file of a creation.
     fn of_turn(&self, turn: u64) -> u64 {
         (u128::from(turn % self.files) * u128::from(self.spread) % u128::from(self.files)) as u64
     }
 
-    /// The file that is made next.
+    /// The next file to create.
     fn create(&mut self) -> u64 {
         self.made += 1;
         self.of_turn(self.made - 1)
     }
 
-    /// A file that is there to be read: one of those made last, or any.
+    /// A file to read: a recently created one, or any.
     fn pick(&mut self) -> u64 {
         if self.random.random_range(0.0..1.0) < self.recent {
             let back = self.random.random_range(0..self.recent_files);
@@ -112,7 +112,7 @@ impl FileSet {
         self.random.random_range(0..self.files)
     }
 
-    /// A file that is deleted: it is made again when its turn comes.
+    /// A file to delete: it is created again when its turn comes.
     fn pick_deleted(&mut self) -> u64 {
         self.of_turn(self.made + u64::from(self.threads.len() as u32))
     }
@@ -121,7 +121,7 @@ impl FileSet {
         IoRange::new(self.layout.data(file), self.size)
     }
 
-    /// All the pages that are a file's.
+    /// All pages of a file.
     fn room(&self, file: u64) -> IoRange {
         IoRange::new(self.layout.data(file), self.size.next_multiple_of(PAGE))
     }
@@ -130,21 +130,21 @@ impl FileSet {
         IoRange::new(self.layout.data(file) + (self.size - self.append) / 4096 * 4096, self.append)
     }
 
-    /// Where a thread is in a loop of so many steps, and the file that it was at.
+    /// The step of a thread in a loop of `steps`, and its file.
     fn turn(&mut self, thread: u32, steps: u8) -> (u8, u64) {
         let (step, file) = self.threads[thread as usize];
         self.threads[thread as usize].0 = (step + 1) % steps;
         (step, file)
     }
 
-    /// Goes on with another file.
+    /// Sets a thread's file.
     fn at(&mut self, thread: u32, file: u64) -> u64 {
         self.threads[thread as usize].1 = file;
         file
     }
 }
 
-/// A number near the golden section of `files` that shares no divisor with it.
+/// A number near the golden section of `files`, coprime to it.
 fn coprime(files: u64) -> u64 {
     let divisor = |mut a: u64, mut b: u64| {
         while b > 0 {
@@ -156,16 +156,16 @@ fn coprime(files: u64) -> u64 {
     (from.max(1)..).find(|number| divisor(*number, files) == 1).unwrap_or(1)
 }
 
-/// Each thread in turn makes a file and writes it, appends to another, reads a third whole, deletes a fourth and looks
-/// at a fifth. Files are in many directories, which a file system spreads over all of its storage.
+/// Each thread repeatedly creates and writes a file, appends to another, reads a third, deletes a fourth and stats a
+/// fifth. Files are in many directories, which the file system spreads over its storage.
 #[derive(Debug)]
 pub struct Fileserver(FileSet);
 
 impl Fileserver {
-    /// Over a host's storage.
+    /// Creates the workload on a host's storage.
     ///
     /// # Errors
-    /// The settings are wrong, or do not fit it.
+    /// The settings are invalid, or do not fit it.
     pub fn new(settings: &FileSetSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
         let mut files = FileSet::new(settings, host, scale, seed)?;
         files.layout = files.layout.spread(host.bytes());
@@ -209,16 +209,16 @@ impl RequestGenerator for Fileserver {
     }
 }
 
-/// Each thread in turn deletes a mail, makes one and syncs it, reads another, appends to it and syncs that, and reads a
-/// third. Files are in one directory, side by side.
+/// Each thread repeatedly deletes a mail, creates and syncs one, reads another, appends to it and syncs that, and reads
+/// a third. Files are in one directory, contiguous.
 #[derive(Debug)]
 pub struct Varmail(FileSet);
 
 impl Varmail {
-    /// Over a host's storage.
+    /// Creates the workload on a host's storage.
     ///
     /// # Errors
-    /// The settings are wrong, or do not fit it.
+    /// The settings are invalid, or do not fit it.
     pub fn new(settings: &FileSetSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
         FileSet::new(settings, host, scale, seed).map(Self)
     }

@@ -1,4 +1,4 @@
-//! The load on an arrangement: threads that do one operation after the other.
+//! The load on an arrangement: threads that perform one operation at a time.
 
 mod file_layout;
 mod file_set;
@@ -18,114 +18,114 @@ pub use trace::{TraceOperation, TraceReplay, TraceRequest, TraceRequests, TraceS
 use super::host::Host;
 use crate::CacheError;
 
-/// What a thread does next.
+/// The next step of a thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadStep {
-    /// Pages of metadata that it changes, by where they are.
+    /// The addresses of the metadata pages that it changes.
     pub metadata: [Option<u64>; 4],
-    /// What it takes of a core beside what every operation does.
+    /// CPU time in addition to that of every operation.
     pub think_ns: u64,
-    /// Which stream of requests it belongs to, where that is not its thread's own.
+    /// Its stream of requests, if it is not the thread's own.
     pub stream: Option<u32>,
-    /// When it was to come, where that is not when its thread is there.
+    /// When it was due, if that is not when its thread reached it.
     pub due_ns: Option<u64>,
-    /// What it does then.
+    /// The action.
     pub action: StepAction,
 }
 
-/// What is done to files.
+/// An action on files.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepAction {
-    /// Nothing but changing metadata.
+    /// Changes metadata only.
     Change,
     /// Reads.
     Read(IoRange),
-    /// Looks at metadata.
+    /// Reads metadata.
     Look(u64),
-    /// Writes; through the page cache it is done before that is written back.
+    /// Writes; through the page cache it completes before write-back.
     Write(IoRange),
-    /// Writes several stretches at once, past the page cache and onto the media.
+    /// Writes several ranges at once, bypassing the page cache and through to the media.
     Batch(Vec<IoRange>),
-    /// Waits until a stretch and the metadata are written back.
+    /// Waits until a range and the metadata are written back.
     Sync(IoRange),
-    /// Drops the whole pages of a stretch that is no longer needed.
+    /// Discards the whole pages of a range.
     Discard(IoRange),
-    /// Waits until [`Program::done`] says so.
+    /// Waits until [`RequestGenerator::done`] releases it.
     Wait,
-    /// Waits until a moment, in nanoseconds.
+    /// Waits until a time, in nanoseconds.
     WaitUntil(u64),
-    /// Ends.
+    /// Ends the thread.
     End,
 }
 
-/// A stretch of storage.
+/// A range of storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoRange {
-    /// Where it begins.
+    /// The start address.
     pub offset: u64,
-    /// How long it is.
+    /// The length.
     pub bytes: u64,
-    /// How much of that was requested.
+    /// The bytes of it that were requested.
     pub requested_bytes: u64,
-    /// Whether it goes past the page cache.
+    /// Whether it bypasses the page cache.
     pub is_direct: bool,
-    /// Whether it is not done before it is on the media.
+    /// Whether it completes only when the data is on the media.
     pub is_through: bool,
 }
 
 impl IoRange {
-    /// A stretch that goes through the page cache.
+    /// A range accessed through the page cache.
     pub fn new(offset: u64, bytes: u64) -> Self {
         Self { offset, bytes, requested_bytes: bytes, is_direct: false, is_through: false }
     }
 }
 
 impl WorkloadStep {
-    /// A step that changes no metadata.
+    /// A step without metadata changes.
     pub fn plain(action: StepAction) -> Self {
         Self { metadata: [None; 4], think_ns: 0, stream: None, due_ns: None, action }
     }
 }
 
-/// What threads do.
+/// Generates the steps of threads.
 pub trait RequestGenerator {
-    /// How many threads there are.
+    /// The number of threads.
     fn threads(&self) -> u32;
 
-    /// How many streams of requests there are: each thread's own, unless steps name others.
+    /// The number of request streams: each thread's own by default.
     fn streams(&self) -> u32 {
         self.threads()
     }
 
-    /// What a thread does next.
+    /// The next step of a thread.
     fn next(&mut self, thread: u32) -> WorkloadStep;
 
-    /// Which share of it is done, where it ends by itself.
+    /// The share that is done, for a workload that ends by itself.
     fn progress(&self) -> f64 {
         0.0
     }
 
-    /// It is measured from now on.
+    /// Called when the measurement starts.
     fn measured(&mut self) {}
 
-    /// A thread is done with its step: which of those that wait go on.
+    /// Called when a thread has completed its step; adds waiting threads that continue to `ready`.
     fn done(&mut self, _thread: u32, _ready: &mut Vec<u32>) {}
 }
 
-/// A workload as a file describes it.
+/// The settings of a workload.
 #[derive(Debug, Clone, Deserialize)]
 pub struct WorkloadSettings {
-    /// How long it runs before it is measured.
+    /// The warm-up time.
     #[serde(default)]
     pub warmup: Span,
-    /// How long it is measured, where it does not end by itself.
+    /// The measured time, unless the workload ends by itself.
     pub duration: Option<Span>,
-    /// What it does.
+    /// The kind of workload.
     #[serde(flatten)]
     pub kind: WorkloadKind,
 }
 
-/// What a workload does.
+/// The kind of workload.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkloadKind {
@@ -140,10 +140,10 @@ pub enum WorkloadKind {
 }
 
 impl WorkloadKind {
-    /// What it does, on storage with a host, its sizes divided by `scale`.
+    /// Creates the request generator on a host's storage, with sizes divided by `scale`.
     ///
     /// # Errors
-    /// It does not fit the storage, or something about it is wrong.
+    /// It does not fit the storage, or a setting is invalid.
     pub fn program(&self, host: &Host<'_>, scale: u64, seed: u64) -> Result<Box<dyn RequestGenerator>, CacheError> {
         Ok(match self {
             Self::Random(settings) => Box::new(RandomIo::new(settings, host, scale, seed)?),
@@ -157,12 +157,12 @@ impl WorkloadKind {
 /// The most threads of a workload.
 const THREADS_MAX: u64 = 65_536;
 
-/// Refuses more.
+/// The error of too many threads.
 fn too_many_threads() -> CacheError {
     CacheError::Invalid(format!("a workload has at most {THREADS_MAX} threads"))
 }
 
-/// Refuses what does not fit.
+/// The error of data that do not fit.
 fn too_large(what: &str, needed: u64, there: u64) -> CacheError {
     CacheError::Invalid(format!(
         "{what} takes {needed} bytes, and the origin has {there}: make the origin larger, or the workload smaller"

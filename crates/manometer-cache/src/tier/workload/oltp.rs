@@ -1,5 +1,5 @@
-//! A database: readers, writers that write what was read in batches, and a log; all past the page cache. The cache
-//! thesis's macro-workload, section 6.3, after Filebench.
+//! A database: readers, writers that write read blocks in batches, and a log; all bypass the page cache. The
+//! macro-workload of section 6.3 of the cache thesis, after Filebench.
 
 use manometer_measure::{ByteSize, Span};
 use rand::{RngExt, SeedableRng};
@@ -11,28 +11,28 @@ use crate::CacheError;
 use crate::tier::host::Host;
 use crate::tier::page_cache::PAGE;
 
-/// A database as a file describes it.
+/// The settings of a database.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OltpSettings {
-    /// How many files.
+    /// The number of files.
     pub files: u64,
-    /// How large each is.
+    /// The size of each file.
     pub file_size: ByteSize,
-    /// How many threads read.
+    /// The number of reading threads.
     pub readers: u32,
-    /// How many threads write.
+    /// The number of writing threads.
     pub writers: u32,
-    /// What a read takes of a core.
+    /// CPU time of a read.
     #[serde(default)]
     pub think: Span,
-    /// How large reads and writes are.
+    /// The size of reads and writes.
     pub block_size: ByteSize,
-    /// How many writes make a batch.
+    /// The number of writes in a batch.
     pub batch: u64,
-    /// How large a write to the log is.
+    /// The size of a log write.
     pub log_write: ByteSize,
-    /// After how many reads and writes the log is written.
+    /// The number of reads and writes per log write.
     pub log_every: u64,
 }
 
@@ -58,10 +58,10 @@ pub struct Oltp {
 }
 
 impl Oltp {
-    /// Over a host's storage.
+    /// Creates the workload on a host's storage.
     ///
     /// # Errors
-    /// The settings are wrong, or do not fit it.
+    /// The settings are invalid, or do not fit it.
     pub fn new(settings: &OltpSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
         let OltpSettings { files, file_size, readers, writers, block_size, batch, log_write, log_every, .. } =
             *settings;
@@ -110,7 +110,7 @@ impl Oltp {
         IoRange { offset, bytes, requested_bytes, is_direct: true, is_through: false }
     }
 
-    /// What the file system writes into its journal with each synchronous write: that the file was changed.
+    /// The file system's journal write for each synchronous write, which records the change of the file.
     fn commit(&mut self) -> IoRange {
         let offset = self.journal_at;
         self.journal_at = (offset + PAGE) % self.journal;

@@ -1,4 +1,5 @@
-//! Random reads and writes of one size, past the page cache: the cache thesis's micro-workloads, section 6.2.
+//! Random reads and writes of one size, bypassing the page cache: the micro-workloads of section 6.2 of the cache
+//! thesis.
 
 use manometer_measure::ByteSize;
 use rand::{RngExt, SeedableRng};
@@ -9,20 +10,20 @@ use super::{IoRange, RequestGenerator, StepAction, THREADS_MAX, WorkloadStep, to
 use crate::CacheError;
 use crate::tier::host::Host;
 
-/// Random reads and writes as a file describes them.
+/// The settings of random reads and writes.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RandomSettings {
-    /// Over how much of the origin.
+    /// The working set.
     pub working_set: ByteSize,
-    /// How large each is.
+    /// The size of a request.
     pub block_size: ByteSize,
-    /// Which share writes.
+    /// The share of writes.
     pub writes: f64,
-    /// How many times its working set is requested, once it is measured, before it ends.
+    /// How many times the working set is requested, once measured, before it ends.
     #[serde(default)]
     pub loops: Option<u64>,
-    /// How many wait for one each at any time.
+    /// The number of requests in flight.
     #[serde(default = "one")]
     pub threads: u32,
 }
@@ -44,10 +45,10 @@ pub struct RandomIo {
 }
 
 impl RandomIo {
-    /// Over a host's storage.
+    /// Creates the workload on a host's storage.
     ///
     /// # Errors
-    /// The settings are wrong, or do not fit it.
+    /// The settings are invalid, or do not fit it.
     pub fn new(settings: &RandomSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
         let (bytes, block_size) = (settings.working_set.0 / scale, settings.block_size.0);
         if block_size == 0 || !block_size.is_multiple_of(512) || bytes < block_size || settings.threads == 0 {
@@ -79,7 +80,7 @@ impl RandomIo {
 }
 
 impl RandomIo {
-    /// How much is requested once it is measured.
+    /// The number of requests to measure.
     fn all(&self) -> u64 {
         self.loops.map_or(u64::MAX, |loops| self.blocks.saturating_mul(loops))
     }

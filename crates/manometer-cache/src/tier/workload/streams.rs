@@ -1,37 +1,37 @@
-//! Which requests of a trace follow each other, whichever thread sends them.
+//! Detects sequential streams in a trace, whichever thread sends the requests.
 
 use std::collections::HashMap;
 
-/// How many streams of one client on one device are distinguished at a time.
+/// The most streams tracked per client and device.
 const STREAMS_MAX: usize = 16;
-/// Into how many streams objects are divided. Neighbours are never in the same one: each is a file of its own.
+/// The number of streams of objects. Neighbouring objects, each of which is a file, are in different streams.
 const OBJECT_STREAMS: u32 = 4096;
 
-/// A client, where it is known, and its device.
+/// A client, if known, and its device.
 type StreamOwner = (Option<u64>, u32);
 
-/// A stream, and where it has come to.
+/// A stream and its end.
 #[derive(Debug)]
 struct Stream {
     end: u64,
     number: u32,
 }
 
-/// Streams of requests: one that begins where another of the same client and device ended continues its stream.
+/// Streams of requests: a request that starts where another of the same client and device ended continues its stream.
 #[derive(Debug, Default)]
 pub struct StreamDetector {
-    /// The streams of each client and device, the one that was used last at the end.
+    /// The streams of each client and device, the most recently used one last.
     streams: HashMap<StreamOwner, Vec<Stream>, rapidhash::fast::RandomState>,
     count: u32,
 }
 
 impl StreamDetector {
-    /// How many there are.
+    /// The number of streams.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The stream of a request to a device. What continues none takes over the one that was not used for the longest.
+    /// The stream of a block request. One that continues none takes over the least recently used stream.
     pub fn of(&mut self, client: Option<u64>, device: u32, offset: u64, bytes: u64) -> u32 {
         let streams = self.streams.entry((client, device)).or_default();
         let at = streams.iter().rposition(|stream| stream.end == offset);

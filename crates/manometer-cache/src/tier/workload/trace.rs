@@ -1,4 +1,4 @@
-//! The requests of a trace.
+//! Replays a trace in the simulation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::tier::page_cache::PAGE;
 /// How a trace is replayed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TraceSettings {
-    /// How many requests are under way at any time; without, they come at their own times.
+    /// The number of requests in flight; without it, requests are sent at their own times.
     pub threads: Option<u32>,
-    /// Whether requests go past the page cache.
+    /// Whether requests bypass the page cache.
     pub is_direct: bool,
 }
 
 impl TraceSettings {
-    /// Whether requests come at their own times, however long others take.
+    /// Whether requests are sent at their own times, in an open loop.
     pub fn is_open(&self) -> bool {
         self.threads.is_none()
     }
@@ -30,56 +30,56 @@ impl TraceSettings {
 /// A request of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceRequest {
-    /// When it came, since the first one.
+    /// Its time since the first request, in nanoseconds.
     pub time_ns: u64,
-    /// Where it begins.
+    /// The start address.
     pub offset: u64,
-    /// How long it is.
+    /// The length.
     pub bytes: u32,
-    /// Which stream it belongs to: those that follow each other, whoever sends them.
+    /// Its sequential stream, whoever sends it.
     pub stream: u32,
-    /// What it does.
+    /// The operation.
     pub kind: TraceOperation,
 }
 
-/// What a request of a trace does.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceOperation {
-    /// It reads.
+    /// A read.
     Read,
-    /// It writes.
+    /// A write.
     Write,
-    /// It drops: an object with all of its room.
+    /// A discard: of an object with all its room.
     Discard,
 }
 
-/// The requests of a trace, and how much storage they are for.
+/// The requests of a trace, and the storage that they touch.
 #[derive(Debug, Default)]
 pub struct TraceRequests {
-    /// In the order of the trace.
+    /// The requests in order.
     pub requests: Vec<TraceRequest>,
-    /// Where the last of what they are for ends.
+    /// The end of the touched storage.
     pub bytes: u64,
-    /// How many streams they belong to.
+    /// The number of streams.
     pub streams: u32,
-    /// Whether each has a time.
+    /// Whether every request has a time.
     pub are_timed: bool,
-    /// Requests that were longer than 1 GiB, and were cut to that.
+    /// Requests truncated to 1 GiB.
     pub too_long: u64,
-    /// Requests for objects that had grown beyond the room that they took first, and were cut to that.
+    /// Requests for objects that have outgrown their first size, truncated to it.
     pub outgrown: u64,
-    /// Why the trace was not read to its end.
+    /// The damage that ended the trace, if any.
     pub damage: Option<TraceError>,
 }
 
-/// Stretches of a device that no request touches are left out in units of this.
+/// The unit in bytes by which untouched ranges of a device are left out.
 const REGION: u64 = 1 << 20;
 
-/// Reads a trace. Requests to devices lie in the order of their addresses, without the MiBs that none touches; objects
-/// lie one after the other in the order in which they are first requested, with the room that they take then.
+/// Reads a trace. Block requests keep their address order, without the MiBs that none touches. Objects are laid out in
+/// order of their first request, with the size that they have then.
 ///
 /// # Errors
-/// The trace has more keys than can be numbered, or both kinds of requests.
+/// The trace has too many keys, or both kinds of requests.
 pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceRequests, CacheError> {
     let mut objects = ObjectLayout::default();
     let mut streams = StreamDetector::default();
@@ -143,7 +143,7 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
     Ok(trace)
 }
 
-/// The longest request; longer ones are cut.
+/// The longest request in bytes; longer ones are truncated.
 const BYTES_MAX: u64 = 1 << 30;
 
 fn kind(operation: Operation) -> TraceOperation {
@@ -154,18 +154,18 @@ fn kind(operation: Operation) -> TraceOperation {
     }
 }
 
-/// Where objects lie.
+/// The layout of objects.
 #[derive(Debug, Default)]
 struct ObjectLayout {
     key_ids: KeyIdTable,
     ids: Vec<u32>,
-    /// Where each lies, and how much room it has.
+    /// The address and size of each object.
     places: Vec<(u64, u32)>,
     end: u64,
 }
 
 impl ObjectLayout {
-    /// Which object it is, where it lies, and how much room it has: as much as it needs the first time.
+    /// The object's ID, address and size, which is that of its first request.
     fn place(&mut self, record: &Record, bytes: u32) -> Result<(u32, u64, u32), CacheError> {
         if !self.key_ids.assign(std::iter::once(record.key), &mut self.ids) {
             return Err(crate::requests::too_many_keys());
@@ -181,7 +181,7 @@ impl ObjectLayout {
     }
 }
 
-/// A trace that is replayed.
+/// Replays a trace.
 #[derive(Debug)]
 pub struct TraceReplay {
     trace: Arc<TraceRequests>,
@@ -191,11 +191,11 @@ pub struct TraceReplay {
     waiting: Vec<Option<TraceRequest>>,
 }
 
-/// Requests that are under way at once at most where they come at their own times.
+/// The most requests in flight in an open loop.
 const OPEN_THREADS: u32 = 1024;
 
 impl TraceReplay {
-    /// Replays requests.
+    /// Replays `trace`.
     pub fn new(trace: Arc<TraceRequests>, settings: TraceSettings) -> Self {
         let threads = settings.threads.unwrap_or(OPEN_THREADS).max(1);
         Self { trace, settings, next: 0, waiting: vec![None; threads as usize] }
