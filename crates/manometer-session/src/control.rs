@@ -1,4 +1,4 @@
-//! The line between a session and whoever drives it.
+//! The channels between a session and its controller.
 
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -12,7 +12,7 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// Controls that arrive on `receiver`; its end is [`Control::Stop`].
+    /// Controls received from `receiver`. When it is disconnected, the next one is [`Control::Stop`].
     pub fn new(receiver: Receiver<Control>) -> Self {
         Self { receiver, is_stopped: Cell::new(false) }
     }
@@ -28,7 +28,7 @@ impl Controls {
         Some(control)
     }
 
-    /// Waits for the first [`Control::Stop`]; returns at once where it has arrived.
+    /// Waits for the first [`Control::Stop`]; returns at once if it has arrived.
     pub fn wait_for_stop(&self) {
         while !self.is_stopped.get() {
             self.is_stopped.set(matches!(self.receiver.recv(), Ok(Control::Stop) | Err(_)));
@@ -36,12 +36,12 @@ impl Controls {
     }
 }
 
-/// Where a session sends its messages.
+/// Receives a session's messages.
 pub trait Sink: Send {
-    /// Passes `message` on.
+    /// Sends `message`.
     ///
     /// # Errors
-    /// Nobody receives messages any more: the session ends.
+    /// The receiver is gone: the session ends.
     fn send(&mut self, message: Message) -> std::io::Result<()>;
 }
 

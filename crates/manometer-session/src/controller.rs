@@ -1,4 +1,4 @@
-//! The controller: starts workers, as processes or as threads of this one, and receives what they emit.
+//! The controller: starts workers as processes or threads, and receives their events.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,20 +14,20 @@ use crate::control::{Controls, Sink};
 use crate::error::{SessionError, StartError};
 use crate::protocol::{Control, Job, Message};
 
-/// How long a killed worker may take to be gone, and how often that is polled.
+/// How long a killed worker may take to end, and how often to poll for it, in nanoseconds.
 const KILL_TIMEOUT_NS: u64 = 2_000_000_000;
 const KILL_POLL_NS: u64 = 5_000_000;
 
-/// What a worker emits.
+/// An event of a worker.
 #[derive(Debug)]
 pub enum WorkerEvent {
-    /// A message, and when it arrived, in nanoseconds of our `CLOCK_MONOTONIC`.
+    /// A message, and when it arrived, in nanoseconds of the local `CLOCK_MONOTONIC`.
     Message(u64, Message),
-    /// Its output has ended: the worker is gone, or going.
+    /// Its output has ended: the worker has ended or is ending.
     Ended,
 }
 
-/// Workers, numbered in the order in which they were started, and what they emit.
+/// Workers, numbered in the order of their start, and their events.
 pub struct Controller {
     workers: Vec<Worker>,
     sender: Sender<(usize, WorkerEvent)>,
@@ -71,13 +71,13 @@ impl Controller {
         let written = process.write_line(&job_line);
         self.workers.push(Worker::Process(process));
         match written {
-            // Gone already: the end of its output reports it, as at any later time.
+            // The worker has ended already, which the end of its output reports.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error.to_string())),
             _ => Ok(index),
         }
     }
 
-    /// Runs `work` on a thread of this process; the worker's number.
+    /// Runs `work` on a thread of this process. Returns the worker's number.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -106,12 +106,12 @@ impl Controller {
         Ok(index)
     }
 
-    /// The next event of any worker and its number; nothing where none comes within `timeout`.
+    /// The next event of any worker, with its number; `None` after `timeout`.
     pub fn receive(&self, timeout: Duration) -> Option<(usize, WorkerEvent)> {
         self.events.recv_timeout(timeout).ok()
     }
 
-    /// Sends `control` to the worker `index`; one that is gone shows by the end of its output.
+    /// Sends `control` to the worker `index`. If it has ended, the end of its output reports that.
     pub fn send(&mut self, index: usize, control: &Control) {
         match &mut self.workers[index] {
             Worker::Process(process) => process.send_line(&control.to_string()),
@@ -120,14 +120,14 @@ impl Controller {
     }
 
     /// Requests the clocks of the worker process `index`: `line` is [`CLOCK`](crate::protocol::CLOCK) or
-    /// [`CLOCK_AND_SYNC`](crate::protocol::IN_STEP).
+    /// [`CLOCK_AND_SYNC`](crate::protocol::CLOCK_AND_SYNC).
     pub fn request_clock(&mut self, index: usize, line: &str) {
         if let Worker::Process(process) = &mut self.workers[index] {
             process.send_line(line);
         }
     }
 
-    /// The process that is the worker `index`: in a container, not the one that was started.
+    /// The process id of the worker `index`: in a container it differs from that of the started process.
     pub fn pid(&self, index: usize) -> u32 {
         match &self.workers[index] {
             Worker::Process(process) => process.pid,
@@ -135,7 +135,7 @@ impl Controller {
         }
     }
 
-    /// Whether the worker `index` is still there, as far as the kernel shows.
+    /// Whether the worker `index` is alive, as far as the kernel shows.
     pub fn is_alive(&self, index: usize) -> bool {
         match &self.workers[index] {
             Worker::Process(process) => process.is_alive(),
@@ -143,7 +143,7 @@ impl Controller {
         }
     }
 
-    /// Ends the worker `index` where it is still alive: a process is killed, a thread is stopped.
+    /// Ends the worker `index` if it is alive: kills a process, stops a thread.
     pub fn end(&mut self, index: usize) {
         match &mut self.workers[index] {
             Worker::Process(process) => process.end(),
@@ -151,16 +151,16 @@ impl Controller {
         }
     }
 
-    /// Ends every worker, and waits a while until they are gone.
+    /// Ends every worker and waits for them, within a limit.
     pub fn end_all(&mut self) {
         (0..self.workers.len()).for_each(|index| self.end(index));
         self.workers.clear();
     }
 
-    /// How the worker process `index`, whose output has ended, ended: an error says how, for people.
+    /// Waits for the worker process `index`, whose output has ended.
     ///
     /// # Errors
-    /// It ended otherwise than with success.
+    /// It did not end with success; the text says how, for the user.
     pub fn wait(&mut self, index: usize) -> Result<(), String> {
         match &mut self.workers[index] {
             Worker::Process(process) => process.wait(),
@@ -168,7 +168,7 @@ impl Controller {
         }
     }
 
-    /// What the worker thread `index`, whose output has ended, left behind.
+    /// Joins the worker thread `index`, whose output has ended. Returns the data that it left.
     ///
     /// # Errors
     /// Its session failed, or it panicked.
@@ -182,7 +182,7 @@ impl Controller {
     }
 }
 
-/// Reports the end of a thread's output, however the thread ends.
+/// Reports the end of a thread's output, also after a panic.
 struct EndGuard {
     index: usize,
     events: Sender<(usize, WorkerEvent)>,
@@ -251,7 +251,7 @@ impl WorkerProcess {
     fn end(&mut self) {
         drop(self.stdin.take());
         if matches!(self.child.try_wait(), Ok(None)) {
-            // A process that ended in between is what was wanted.
+            // The process may have ended already.
             let _ = self.child.kill();
         }
     }
@@ -268,7 +268,7 @@ impl WorkerProcess {
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
         self.end();
-        // A thread that hangs in a device cannot be killed before the device answers: nobody waits for that.
+        // A thread that hangs in a device cannot be killed, so the wait is limited.
         let deadline_ns = MonotonicClock.now_ns() + KILL_TIMEOUT_NS;
         while matches!(self.child.try_wait(), Ok(None)) && MonotonicClock.now_ns() < deadline_ns {
             MonotonicClock.sleep(KILL_POLL_NS);

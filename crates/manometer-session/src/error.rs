@@ -10,7 +10,7 @@ use manometer_workload::error::WorkloadError;
 pub struct StartError {
     /// The workload.
     pub workload: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -24,16 +24,16 @@ pub enum SessionError {
     /// A worker that cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// A sample interval of nothing.
+    /// The sample interval is zero.
     #[error("`interval`: got 0; write a time span such as 1s")]
     NoInterval,
-    /// Nobody receives messages any more.
+    /// The receiver of messages is gone.
     #[error("nobody receives the samples any more: {0}")]
     Disconnected(#[source] io::Error),
 }
 
 impl SessionError {
-    /// Whether the request was wrong, and not the machine.
+    /// Whether the request was invalid, rather than the run failed.
     pub fn is_wrong_request(&self) -> bool {
         match self {
             Self::Workload(error) => error.is_wrong_request(),

@@ -28,9 +28,9 @@ use serde_json::Value;
 /// The work of one worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// The workload's name; its files lie in a folder of that name.
+    /// The workload's name; its files lie in a directory of that name.
     pub name: String,
-    /// The folder below which the worker may write, and nowhere else.
+    /// The directory below which the worker may write, and nowhere else.
     pub directory: std::path::PathBuf,
     /// What may be done with its own existing data.
     #[serde(default)]
@@ -39,8 +39,8 @@ pub struct Job {
     pub interval_ms: u64,
     /// The seed of every random choice.
     pub seed: u64,
-    /// Whether the worker removes the data that it prepared once it is stopped; it waits for the stop even where its
-    /// workload has come to its end, because others may still use them.
+    /// Whether the worker removes its prepared data once it is stopped. It waits for the stop even after its workload
+    /// has ended, since others may still use the data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removes: bool,
     /// The workload itself.
@@ -53,7 +53,7 @@ pub struct Job {
 pub enum Control {
     /// Send requests.
     Go,
-    /// Send none until the next `go`.
+    /// Pause: send no requests until the next `go`.
     Wait,
     /// Change settings.
     Set(Settings),
@@ -101,69 +101,69 @@ impl std::fmt::Display for Control {
     }
 }
 
-/// The line that requests a worker's clocks, at any time; it is answered at once and does not touch the workload.
+/// The line that requests a worker's clocks. It is answered at once, at any time, and does not affect the workload.
 pub const CLOCK: &str = "clock";
-/// The same, and also which time service keeps its calendar in step; that takes as long as asking the service.
+/// As [`CLOCK`], and also requests the synchronisation of the wall clock; takes as long as asking the time service.
 pub const CLOCK_AND_SYNC: &str = "clock in-step";
 
-/// What a worker emits. Times are nanoseconds of `CLOCK_MONOTONIC`.
+/// A message of a worker. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "snake_case")]
 pub enum Message {
-    /// Preparation goes on: for a progress bar.
+    /// Progress of the preparation.
     Progress {
-        /// What is being done, such as `loading`.
+        /// The activity, such as `loading`.
         what: String,
-        /// How much is done.
+        /// The amount done.
         done: u64,
-        /// Of how much.
+        /// The total amount.
         total: u64,
     },
-    /// Everything is prepared; the worker waits for `go`.
+    /// The worker is prepared and waits for `go`.
     Ready {
-        /// What it found and chose: its I/O engine, the engine's version and options.
+        /// Facts: the I/O engine, the engine's version and options.
         facts: Settings,
     },
-    /// What happened in one interval.
+    /// The counts of one interval.
     Sample(Sample),
     /// New settings are in force.
     Setting {
-        /// When.
+        /// The time.
         t_ns: u64,
         /// The settings that changed, with their new values.
         settings: Settings,
     },
-    /// Something happened that belongs into the recording.
+    /// A note for the recording.
     Note {
-        /// When.
+        /// The time.
         t_ns: u64,
-        /// What, for people.
+        /// The text, for the user.
         text: String,
     },
-    /// What the worker's clocks show, in answer to the line [`CLOCK`] or [`CLOCK_AND_SYNC`].
+    /// The worker's clocks, in answer to [`CLOCK`] or [`CLOCK_AND_SYNC`].
     Clock {
         /// Both clocks of its host.
         now: WallAnchor,
-        /// The time service of its calendar, where requested and present.
+        /// The synchronisation of its wall clock, if requested and known.
         in_step: Option<ClockSync>,
     },
-    /// How a replay kept its schedule.
+    /// The outcome of a replay.
     Replayed {
-        /// When.
+        /// The time.
         t_ns: u64,
-        /// How.
+        /// The outcome.
         replayed: Box<ReplayOutcome>,
     },
-    /// A control line was refused; everything stays as it was.
+    /// A control line was refused; nothing has changed.
     Refused {
         /// The line.
         line: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The worker failed and ends.
     Error {
-        /// The error.
+        /// The message.
         text: String,
     },
     /// The worker ended as requested.

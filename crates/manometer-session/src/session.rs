@@ -25,29 +25,29 @@ use crate::error::SessionError;
 use crate::protocol::{Control, DatabaseReuse, Job, Message};
 use crate::state_reader::StateReader;
 
-/// The longest time between two looks at the control lines.
+/// The longest time between two polls of the control lines, in nanoseconds.
 const POLL_NS: u64 = 10_000_000;
 
-/// How long requests in flight are waited for at a pause, at the end, and before most changes: one that the device or the
-/// engine holds up counts when it comes.
+/// How long to wait for requests in flight at a pause, at the end, and before most changes, in nanoseconds. A request
+/// delayed by the device or the engine counts when it completes.
 const DRAIN_NS: u64 = 1_000_000_000;
 
-/// How often it is looked for whether requests have drained.
+/// How often to poll whether requests have drained, in nanoseconds.
 const DRAIN_POLL_NS: u64 = 1_000_000;
 
-/// How many control lines may wait while requests drain.
+/// The most control lines that wait while requests drain.
 const QUEUED_CONTROLS_MAX: usize = 64;
 
-/// How often a preparation reports how far it is.
+/// The number of progress reports of a preparation.
 const PROGRESS_STEPS: u64 = 100;
 
-/// One workload's session: where its control lines come from, and where its messages go.
+/// The session of one workload: its control lines and its messages.
 pub struct Session<'a> {
     controls: &'a Controls,
     sink: &'a mut dyn Sink,
     clock: &'a dyn Clock,
     interval_ns: u64,
-    /// Control lines that came too early or while requests drained.
+    /// Control lines that arrived too early, or while requests drained.
     queued: VecDeque<Control>,
     /// The activity and step of the last progress message.
     progress: Option<(String, u64)>,
@@ -75,10 +75,10 @@ pub fn run<C: Clock>(
     Ok(WorkloadData::default())
 }
 
-/// Lets `work` run a workload in a session of its own.
+/// Calls `work` with a new session.
 ///
 /// # Errors
-/// The workload failed, or nobody receives messages any more.
+/// The workload failed, or the receiver of messages is gone.
 pub fn with_session<T>(
     interval_ns: u64,
     controls: &Controls,
@@ -171,15 +171,15 @@ struct WorkerLoop<'a, 's> {
     workload: &'a mut dyn Workload,
     reader: Option<StateReader>,
     script: VecDeque<ScriptStep>,
-    /// When the first `go` came.
+    /// The first `go`.
     began_ns: Option<u64>,
     going: bool,
-    /// When the last sample ended.
+    /// The end of the last sample.
     sampled_ns: u64,
 }
 
 impl WorkerLoop<'_, '_> {
-    /// Runs until stopped, until the workload is over, or until nobody receives messages any more.
+    /// Runs until stopped, until the workload ends, or until the receiver of messages is gone.
     fn run(&mut self) -> Result<(), WorkloadError> {
         loop {
             self.forward_events();
@@ -197,7 +197,7 @@ impl WorkerLoop<'_, '_> {
         }
     }
 
-    /// The next control line, or the step of the timetable that is due.
+    /// The next control line, or the next due step of the timetable.
     fn next_control(&mut self) -> Option<Control> {
         let queued = self.session.queued.pop_front().or_else(|| self.session.controls.poll());
         queued.or_else(|| self.due_step())
@@ -213,7 +213,7 @@ impl WorkerLoop<'_, '_> {
         Some(self.began_ns?.saturating_add(self.script.front()?.at_ns))
     }
 
-    /// Until when there is nothing to do for the loop.
+    /// When the loop has something to do again.
     fn wake_ns(&self) -> u64 {
         let now_ns = self.now_ns();
         let step_ns = self.step_ns().filter(|step_ns| *step_ns > now_ns).unwrap_or(u64::MAX);
@@ -225,7 +225,7 @@ impl WorkerLoop<'_, '_> {
         if self.going {
             return Ok(());
         }
-        // Requests come due from `go` on: by then the state has been read.
+        // Requests are due from `go` on, so the state must have been read before.
         if let Some(reader) = &mut self.reader {
             reader.start();
         }
@@ -252,7 +252,7 @@ impl WorkerLoop<'_, '_> {
         Ok(())
     }
 
-    /// Sends the rest as a shorter last sample, with what is in flight drained.
+    /// Ends with a shorter last sample, after requests in flight have drained.
     fn end(&mut self) -> Result<(), WorkloadError> {
         self.pause()?;
         if self.workload.sampling() == SamplingMode::Always {
@@ -263,7 +263,7 @@ impl WorkerLoop<'_, '_> {
         Ok(())
     }
 
-    /// Works until no request is in flight, but not beyond `deadline_ns`; false where a stop came first.
+    /// Works until no request is in flight, or until `deadline_ns`. Returns false if a stop came first.
     fn drain(&mut self, deadline_ns: u64) -> Result<bool, WorkloadError> {
         while !self.workload.is_drained() && self.now_ns() < deadline_ns {
             self.sample_on_tick();
@@ -278,7 +278,7 @@ impl WorkerLoop<'_, '_> {
         Ok(true)
     }
 
-    /// Queues control lines; false once one of them is a stop, which goes before the others.
+    /// Queues control lines. Returns false once one of them is a stop, which precedes the others.
     fn queue_controls(&mut self) -> bool {
         let queued = &mut self.session.queued;
         while queued.len() < QUEUED_CONTROLS_MAX
@@ -293,7 +293,7 @@ impl WorkerLoop<'_, '_> {
         queued.front() != Some(&Control::Stop)
     }
 
-    /// Puts `changes` into force, or refuses them.
+    /// Applies `changes`, or refuses them.
     fn change(&mut self, changes: Settings) -> Result<(), WorkloadError> {
         let drained = match self.workload.check_change(&changes) {
             Err(reason) => {

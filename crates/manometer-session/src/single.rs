@@ -1,4 +1,4 @@
-//! One workload alone, on a thread of this process, from its start to its end.
+//! Runs one workload on a thread of this process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::session;
 /// How often the end of the run and an interruption are polled.
 const POLL: Duration = Duration::from_millis(10);
 
-/// What follows a workload's messages, and decides what the workload does next.
+/// Receives a workload's messages and controls it.
 pub trait Observer {
-    /// Takes `message`, which arrived at `received_ns`; returns what to send to the workload.
+    /// Handles `message`, which arrived at `received_ns`. Returns controls to send.
     fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control>;
 
-    /// Whether the workload is to stop.
+    /// Whether the workload should stop.
     fn is_over(&self, now_ns: u64) -> bool;
 }
 
-/// Runs `job` until it ends, until `observer` has it over, or until `interrupted`.
+/// Runs `job` until it ends, until `observer` is over, or until `interrupted`.
 ///
 /// # Errors
 /// The session failed.
@@ -34,7 +34,7 @@ pub fn run(job: &Job, interrupted: &AtomicBool, observer: &mut dyn Observer) -> 
     run_work(&name, interrupted, observer, move |controls, sink| session::run(&job, controls, sink, &MonotonicClock))
 }
 
-/// The same for any `work` that runs a session.
+/// As [`run`], for any `work` that runs a session.
 ///
 /// # Errors
 /// The session failed, or its thread cannot be started.

@@ -1,4 +1,4 @@
-//! The engine's own state, read on a thread of its own: an engine that is slow to report it holds up no sample.
+//! Reads the engine's state on a separate thread, so that a slow engine delays no sample.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,23 +10,23 @@ use manometer_target::engine::StateSampler;
 
 use manometer_workload::sample::Sample;
 
-/// The engine's state, by column name, and when it was read.
+/// The engine's state by column name, and when it was read.
 #[derive(Debug, Default, PartialEq)]
 struct StateSample {
     t_ns: u64,
     columns: BTreeMap<String, f64>,
 }
 
-/// What a reading that has not returned yet is for.
+/// The purpose of a pending reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingRead {
     /// A later sample, with its own time.
     Sample,
-    /// Nothing: rates count from it.
+    /// The baseline of rates.
     Baseline,
 }
 
-/// Reads the state, and waits only so long.
+/// Reads the state within a time limit.
 pub(crate) struct StateReader {
     requests: Sender<()>,
     samples: Receiver<StateSample>,
@@ -35,7 +35,8 @@ pub(crate) struct StateReader {
 }
 
 impl StateReader {
-    /// Reads `state` on a thread of `scope`, and waits for half of the sample interval at most: the next tick is kept.
+    /// Reads `state` on a thread of `scope`. Waits for at most half of the sample interval, so that the next tick is
+    /// kept.
     pub(crate) fn new<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         mut state: Box<dyn StateSampler + 'scope>,
@@ -45,13 +46,13 @@ impl StateReader {
         let (requests, requested) = channel();
         let (sender, samples) = channel();
         scope.spawn(move || {
-            // Both ends close with the reader.
+            // Both channels close with the reader.
             requested.iter().map(|()| sample(&mut *state, clock)).all(|sample| sender.send(sample).is_ok());
         });
         Self { requests, samples, limit: Duration::from_nanos(interval_ns / 2), pending: None }
     }
 
-    /// Has the rates of the next state count from now.
+    /// Sets the baseline of the next state's rates to now.
     pub(crate) fn start(&mut self) {
         if self.pending.is_some() && self.samples.try_recv().is_err() {
             self.pending = Some(PendingRead::Baseline);
@@ -60,7 +61,7 @@ impl StateReader {
         }
     }
 
-    /// Puts the state that is read in time into `sample`, with its own time where that is another.
+    /// Adds the state to `sample` if it is read in time, with its own time if that differs.
     pub(crate) fn add_to(&mut self, sample: &mut Sample) {
         if let Some(StateSample { t_ns, columns }) = self.read(sample.t_ns) {
             sample.state_t_ns = (t_ns != sample.t_ns).then_some(t_ns);
@@ -68,8 +69,8 @@ impl StateReader {
         }
     }
 
-    /// The state at `t_ns`, or else one that was requested before and came too late for its sample, with the time at
-    /// which it came; nothing where neither is there in time.
+    /// The state at `t_ns`, or one requested earlier that was too late for its sample, with its time; `None` if neither
+    /// is available in time.
     fn read(&mut self, t_ns: u64) -> Option<StateSample> {
         if let Some(pending) = self.pending {
             let late = self.samples.try_recv().ok()?;
@@ -99,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// An engine that reports its state only when it is let, and the clock moves on to then.
+    /// An engine that reports its state only when released, and then advances the clock.
     struct HeldSampler(Receiver<u64>);
 
     impl StateSampler for HeldSampler {

@@ -1,4 +1,4 @@
-//! The worker process: one workload, driven by lines on standard input, emitting lines on standard output.
+//! The worker process: one workload, controlled by lines on standard input, with messages as lines on standard output.
 
 use std::io::{BufRead as _, BufReader, Lines, Stdin, Write as _, stdin, stdout};
 use std::sync::mpsc::{Sender, channel};
@@ -11,13 +11,13 @@ use crate::control::Controls;
 use crate::protocol::{CLOCK, CLOCK_AND_SYNC, Control, Job, Message};
 use crate::session;
 
-/// How long a worker may take to end once its controller is gone, before it ends itself.
+/// How long a worker may take to end after its controller is gone, before it aborts, in nanoseconds.
 const ORPHAN_TIMEOUT_NS: u64 = 1_500_000_000;
 
-/// Runs the job on standard input to its end. The last message is `done` or `error`.
+/// Runs the job on standard input. The last message is `done` or `error`.
 ///
 /// # Errors
-/// The job failed, or there was none; the text is the message already sent.
+/// The job failed, or there was none; the text is the message that was sent.
 pub fn run() -> Result<(), String> {
     let mut lines = BufReader::new(stdin()).lines();
     let (sender, receiver) = channel();
@@ -30,7 +30,7 @@ pub fn run() -> Result<(), String> {
         Ok(()) => Message::Done,
         Err(text) => Message::Error { text: text.clone() },
     };
-    // With nobody left to read it, the message has no meaning: the run is over either way.
+    // If the receiver is gone the message is lost: the run is over in any case.
     let _ = send(last);
     outcome
 }
@@ -41,7 +41,7 @@ fn read_job(lines: &mut Lines<BufReader<Stdin>>) -> Result<Job, String> {
     serde_json::from_str(&job).map_err(|error| format!("the job on standard input is invalid: {error}"))
 }
 
-/// Passes control lines on; when standard input ends, the controller is gone: stop, and make sure of it.
+/// Forwards control lines. When standard input ends, the controller is gone: stops, and aborts if that takes too long.
 fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) {
     for line in lines.map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
         if let Some(clocks) = read_clocks(line.trim()) {
@@ -59,7 +59,7 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
             }
         }
     }
-    // A workload that is loading or waits for its device does not see the stop in time.
+    // A workload that is loading or waits for its device may not see the stop in time.
     let _ = controls.send(Control::Stop);
     MonotonicClock.sleep(ORPHAN_TIMEOUT_NS);
     tracing::error!("standard input has ended and the work has not: the worker ends itself");
@@ -68,7 +68,7 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
     std::process::exit(1);
 }
 
-/// The clocks, where `line` requests them.
+/// The clocks, if `line` requests them.
 fn read_clocks(line: &str) -> Option<Message> {
     let in_step = match line {
         CLOCK => None,

@@ -1,4 +1,4 @@
-//! Small disks for tests of what fills, wears out, or is erased.
+//! Small disks for tests that fill, wear out or erase one.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use crate::skip::{Cause, skip};
 /// A loop device on a sparse file.
 #[derive(Debug)]
 pub struct LoopDevice {
-    /// Its node below `/dev`.
+    /// Its device node in `/dev`.
     pub path: PathBuf,
     image: TempDir,
 }
 
 impl LoopDevice {
-    /// A device of `bytes`. Skips the test where this host or user cannot have one.
+    /// Creates a device of `bytes`. Skips the test if this host or user cannot.
     #[track_caller]
     pub fn new(bytes: u64) -> Option<Self> {
         let image = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -32,12 +32,12 @@ impl LoopDevice {
         Some(Self { path, image })
     }
 
-    /// The file that holds its bytes.
+    /// Its backing file.
     pub fn image(&self) -> PathBuf {
         self.image.path().join("image")
     }
 
-    /// Runs a program on it; whether it succeeded.
+    /// Runs a program on it. Returns whether it succeeded.
     pub fn run(&self, program: &str, arguments: &[&str]) -> bool {
         succeeds(Command::new(program).args(arguments).arg(&self.path))
     }
@@ -49,7 +49,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A file system of its own, mounted while this lives.
+/// A separate file system, mounted until dropped.
 #[derive(Debug)]
 pub struct SmallDisk {
     place: PathBuf,
@@ -57,13 +57,13 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// One of `bytes`, mounted at `place`. Skips the test where this host or user cannot mount one.
+    /// Creates one of `bytes`, mounted at `place`. Skips the test if this host or user cannot.
     #[track_caller]
     pub fn at(place: &Path, bytes: u64) -> Option<Self> {
         let device = LoopDevice::new(bytes)?;
         fs::create_dir_all(place).unwrap();
-        // Blocks as large as pages, as file systems of a usual size have: SQLite takes room for its shared memory page
-        // by page, and where a page is several blocks only the last is sure to be there.
+        // Blocks of the size of pages, as on larger file systems: SQLite allocates its shared memory by pages, and with
+        // smaller blocks only the last block of a page is sure to be allocated.
         let mounted = device.run("mkfs.ext4", &["-qF", "-m", "0", "-b", "4096"])
             && succeeds(Command::new("mount").args(["-o", "nodiscard"]).arg(&device.path).arg(place));
         if !mounted {
@@ -75,12 +75,12 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: an engine's threads may close their last file after the engine is gone.
+        // Lazily, since an engine's threads may close their last file after the engine.
         succeeds(Command::new("umount").arg("--lazy").arg(&self.place));
     }
 }
 
-/// The memory file system at `/dev/shm`. Skips the test where there is none.
+/// The memory file system at `/dev/shm`. Skips the test if there is none.
 #[track_caller]
 pub fn memory_file_system() -> Option<&'static Path> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the tests of all crates share: tests that are skipped, real data, paths, small disks.
+//! Helpers for the tests of all crates: skipped tests, real data, paths, small disks.
 //!
-//! Only ever a dev-dependency, and it depends on no other crate of the workspace. `docs/testing.md` is its manual.
+//! A dev-dependency only; it depends on no other crate of the workspace. Documented in `docs/testing.md`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and prints why it is skipped")]
 

@@ -1,30 +1,30 @@
-//! Where things are, found when a test runs: a test binary may have been compiled from another clone.
+//! Paths, resolved when a test runs: its binary may have been compiled from another clone.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::skip::{Cause, skip};
 
-/// A file or folder of the crate under test.
+/// A file or directory of the crate under test.
 pub fn crate_file(path: &str) -> PathBuf {
-    // Cargo starts tests in their crate's folder and names it.
+    // Cargo starts tests in their crate's directory and sets this variable.
     let folder = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env::current_dir().unwrap(), PathBuf::from);
     folder.join(path)
 }
 
-/// A file or folder of the repository.
+/// A file or directory of the repository.
 pub fn repository_file(path: &str) -> PathBuf {
     crate_file("../..").canonicalize().unwrap().join(path)
 }
 
-/// A folder on the disk that holds the build, which is no memory file system.
+/// A directory on the disk that holds the build, which is not in memory.
 pub fn scratch_directory() -> PathBuf {
     let folder = profile_folder().parent().unwrap().join("tmp");
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// A program of this workspace, as cargo compiled it for the integration tests of its crate.
+/// A program of this workspace, as cargo compiled it for integration tests.
 pub fn binary(name: &str) -> PathBuf {
     profile_folder().join(name)
 }
@@ -34,8 +34,8 @@ fn profile_folder() -> PathBuf {
     env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().to_owned()
 }
 
-/// A file or folder of the real traces and logs: `MANOMETER_DATA` names their folder, by default `../shared/data`
-/// beside the repository. Skips the test where it is absent.
+/// A file or directory of the real traces and logs. `MANOMETER_DATA` names their directory, by default `../shared/data`
+/// beside the repository. Skips the test if it does not exist.
 #[track_caller]
 pub fn real_data(path: &str) -> Option<PathBuf> {
     let folder = env::var_os("MANOMETER_DATA").map_or_else(|| repository_file("../shared/data"), PathBuf::from);
@@ -47,7 +47,7 @@ pub fn real_data(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Whether a program is on the `PATH`. Skips the test where it is not.
+/// Whether a program is on the `PATH`. Skips the test if it is not.
 #[track_caller]
 pub fn installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -12,19 +12,19 @@ pub const SKIPPED_TESTS: &str = "MANOMETER_SKIPPED_TESTS";
 /// Why a test, or a part of it, does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// No block device that the kernel shows holds the tests' folder.
+    /// The tests' directory is on no block device that the kernel shows.
     BlockDevice,
-    /// No writable control group of version 1 limits I/O.
+    /// No writable control group of version 1 can limit I/O.
     CgroupV1,
     /// No control group of version 2 can be created.
     CgroupV2,
     /// No Chromium.
     Chromium,
-    /// No process can have clocks of its own.
+    /// No process can have its own clocks.
     Clock,
     /// No `db_bench` of this RocksDB.
     DbBench,
-    /// The memory file system takes direct I/O.
+    /// The memory file system supports direct I/O.
     DirectIo,
     /// The build leaves an engine out.
     Engine,
@@ -32,13 +32,13 @@ pub enum Cause {
     HolePunching,
     /// The kernel lacks an I/O interface.
     IoInterface,
-    /// The processor is no x86-64.
+    /// The processor is not x86-64.
     Processor,
     /// A program is not installed.
     Program,
     /// No real-time scheduling.
     RealTime,
-    /// The real traces and logs are not there.
+    /// The real traces and logs are not available.
     RealData,
     /// No loop device or file system can be set up.
     Root,
@@ -46,7 +46,7 @@ pub enum Cause {
     Sectors,
     /// No memory file system at `/dev/shm`.
     Tmpfs,
-    /// The kernel's tracing is out of reach.
+    /// The kernel's tracing is not available.
     Tracing,
 }
 
@@ -76,7 +76,7 @@ impl Cause {
     }
 }
 
-/// Records that the calling test, or a part of it, does not run: the test then returns.
+/// Records that the calling test, or a part of it, is skipped; the test should then return.
 #[track_caller]
 pub fn skip(cause: Cause, detail: impl Display) {
     let detail = detail.to_string().replace(['\n', '\t'], " ");
@@ -87,7 +87,7 @@ pub fn skip(cause: Cause, detail: impl Display) {
     OpenOptions::new().create(true).append(true).open(file).unwrap().write_all(line.as_bytes()).unwrap();
 }
 
-/// The test runner names a test's thread after it; elsewhere the caller's place has to do.
+/// The test runner names a test's thread after it; elsewhere the caller's location is used.
 fn test_name(caller: &Location) -> String {
     match thread::current().name() {
         Some(name) if name != "main" => name.to_owned(),

@@ -1,20 +1,20 @@
-//! The goal that a rate has to meet.
+//! The goal of a rate search.
 
 use std::str::FromStr;
 
 use manometer_measure::Span;
 use manometer_measure::histogram::PERCENTILES;
 
-/// A percentile of the response time and its longest.
+/// A percentile of the response time and its limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
-    /// The quantile, from 0 to 1; 1 is the longest response time.
+    /// The quantile, from 0 to 1; 1 is the maximum.
     pub quantile: f64,
-    /// How long it may be.
+    /// The limit.
     pub at_most: Span,
 }
 
-/// A goal that cannot be read.
+/// A goal that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no goal: write a percentile of the response time and its longest, such as `p99<=50ms`")]
 pub struct GoalError(String);

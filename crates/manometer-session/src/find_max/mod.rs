@@ -1,4 +1,4 @@
-//! The search for the highest rate that meets a goal: one prepared workload, one rate after another.
+//! Searches the highest rate that meets a goal, by measuring one rate after another on one prepared workload.
 
 mod goal;
 mod search;
@@ -14,15 +14,15 @@ use self::search::{Search, Step, Trial};
 use crate::protocol::{Control, Message};
 use crate::single::Observer;
 
-/// How long each rate runs before it counts: this part of the time that counts.
+/// The settling time before a measurement, as a share of the measured time.
 const SETTLE_PART: f64 = 0.1;
 
-/// What a search is for.
+/// The parameters of a search.
 #[derive(Debug, Clone, Copy)]
 pub struct FindMaxRequest {
-    /// What a rate has to meet.
+    /// The goal that a rate has to meet.
     pub goal: Goal,
-    /// The share of each rate that has to be reached, above 0 and at most 1.
+    /// The share of each rate that must be achieved, above 0 and at most 1.
     pub achieved: f64,
     /// How long each rate is measured, in seconds.
     pub seconds: f64,
@@ -31,15 +31,15 @@ pub struct FindMaxRequest {
 /// One measured rate.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasuredRate {
-    /// Requests due a second; nothing in a closed loop.
+    /// Requests due per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Requests answered a second.
+    /// Requests answered per second.
     pub achieved: f64,
-    /// The goal's percentile of the response time, in microseconds; nothing where no request was answered.
+    /// The goal's percentile of the response time, in microseconds; `None` without answered requests.
     pub latency_us: Option<f64>,
     /// The 99th percentile of the response time, in microseconds.
     pub p99_us: Option<f64>,
-    /// Requests that found no room in the queue.
+    /// Dropped requests: the queue was full.
     pub dropped: u64,
     /// Requests answered.
     pub requests: u64,
@@ -47,30 +47,30 @@ pub struct MeasuredRate {
     pub met: bool,
 }
 
-/// A search under way: follows a `kv` workload and sets its rate.
+/// A search in progress: follows a `kv` workload and sets its rate.
 pub struct FindMax<'a> {
-    /// What it is for.
+    /// The parameters of the search.
     pub request: FindMaxRequest,
-    /// What the workload found and chose.
+    /// The workload's facts.
     pub facts: Settings,
-    /// What a closed loop reached; nothing before it was measured.
+    /// The rate of a closed loop; `None` until it is measured.
     pub closed: Option<MeasuredRate>,
-    /// The rates, in the order in which they were measured.
+    /// The measured rates, in order of measurement.
     pub rates: Vec<MeasuredRate>,
-    /// The highest rate that meets the goal, where one does; nothing before the search has ended.
+    /// The highest rate that meets the goal, if any does; `None` until the search ends.
     pub answer: Option<Option<f64>>,
     /// Why the workload refused a rate.
     pub refused: Option<String>,
-    /// The rate that is measured; nothing for a closed loop.
+    /// The current rate; `None` for a closed loop.
     rate: Option<f64>,
     counting: Counting,
     report: Box<dyn FnMut(&MeasuredRate) + 'a>,
 }
 
-/// What was counted of a rate so far.
+/// The counts of the current rate.
 #[derive(Debug, Default)]
 struct Counting {
-    /// From when on samples count; nothing while the rate is not in force.
+    /// The start of the measurement; `None` while the rate is not in force.
     from_ns: Option<u64>,
     length_ns: u64,
     requests: u64,
@@ -94,7 +94,7 @@ impl<'a> FindMax<'a> {
         }
     }
 
-    /// The measured rates, ascending.
+    /// The measured rates in ascending order.
     pub fn sorted(&self) -> Vec<MeasuredRate> {
         let mut rates = self.rates.clone();
         rates.sort_by(|one, other| one.rate.unwrap_or(0.0).total_cmp(&other.rate.unwrap_or(0.0)));
@@ -105,7 +105,7 @@ impl<'a> FindMax<'a> {
         (self.request.seconds * SETTLE_PART * 1e9) as u64
     }
 
-    /// Counts `sample`; once the rate has been measured long enough, decides on the next.
+    /// Counts `sample`. Decides on the next rate once the current one has been measured long enough.
     fn sample(&mut self, sample: &Sample) -> Vec<Control> {
         if self.counting.from_ns.is_none_or(|from_ns| sample.t_ns - sample.length_ns < from_ns) {
             return Vec::new();
@@ -151,7 +151,7 @@ impl<'a> FindMax<'a> {
             }
             Step::Measure(rate) => {
                 self.rate = Some(rate);
-                // A closed loop in between drops what still waits of the rate before.
+                // A closed loop in between drops the requests that still wait from the rate before.
                 vec![set_rate(Value::Null), set_rate(rate.into())]
             }
         }
@@ -209,7 +209,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A store that answers within a millisecond up to 3,000 requests a second, and late beyond.
+    /// A store that answers within 1 ms up to 3,000 requests per second, and late above.
     fn answer(rate: Option<f64>, t_ns: u64) -> Message {
         let requests = rate.unwrap_or(8000.0).min(4000.0) as u64;
         let mut histogram = LatencyHistogram::new();

@@ -6,20 +6,20 @@
 
 use manometer_workload::kv::RATE_MAX;
 
-/// How close to the lowest rate that misses the goal the answer is: within this factor.
+/// The precision of the answer: the ratio of the lowest rate that misses the goal to the highest that meets it.
 const PRECISION: f64 = 1.05;
-/// By how much the rate grows or shrinks until the answer lies between two rates.
+/// The factor by which the rate grows or shrinks until it is bracketed.
 const FACTOR: f64 = 2.0;
-/// The lowest rate that is tried: this part of what a closed loop reaches, but not below one a second.
+/// The lowest rate tried, as a share of a closed loop's rate, but at least one request per second.
 const LOWEST_PART: f64 = 1.0 / 1024.0;
-/// How often one rate is measured at most, and how many measurements there are at most.
+/// The most measurements of one rate, and in total.
 const TRIES: usize = 3;
 const STEPS_MAX: usize = 64;
 
 /// One measured rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// The rate at which requests were due, a second.
+    /// The rate in requests due per second.
     pub rate: f64,
     /// Whether it met the goal.
     pub met: bool,
@@ -55,12 +55,12 @@ impl TrialCounts {
 }
 
 impl Search {
-    /// A search that begins with what a closed loop reached.
+    /// A search that starts with the rate of a closed loop.
     pub fn new(closed_rate: f64) -> Self {
         Self { first: closed_rate.clamp(1.0, RATE_MAX) }
     }
 
-    /// What to do after `points`.
+    /// The next step after `points`.
     pub fn next(&self, points: &[Trial]) -> Step {
         let trials = trials_of(points);
         if trials.is_empty() {
@@ -88,12 +88,12 @@ impl Search {
     }
 }
 
-/// Whole numbers where that changes nothing that matters.
+/// Rounds to whole numbers where that makes no difference.
 fn round(rate: f64) -> f64 {
     if rate >= 1000.0 { rate.round() } else { (rate * 100.0).round() / 100.0 }
 }
 
-/// The measurements by rate, ascending.
+/// The measurements by rate, in ascending order.
 fn trials_of(points: &[Trial]) -> Vec<TrialCounts> {
     let mut all: Vec<TrialCounts> = Vec::new();
     for point in points {
@@ -109,14 +109,14 @@ fn trials_of(points: &[Trial]) -> Vec<TrialCounts> {
     all
 }
 
-/// The answer, once each of `rates` was measured more than once and not as often met as missed: they decide.
+/// The answer, if each of `rates` was measured more than once without a tie; else measures again.
 fn confirmed(trials: &[TrialCounts], rates: &[f64], answer: Option<f64>) -> Step {
     let unsure = |one: &&TrialCounts| one.times < 2 || (2 * one.met == one.times && one.times < TRIES);
     let again = trials.iter().filter(|one| rates.contains(&one.rate)).find(unsure);
     again.map_or(Step::Done(answer), |one| Step::Measure(one.rate))
 }
 
-/// The rate that is measured again: the one that was measured least among those that contradict one another.
+/// The rate to measure again: the least measured one among those that contradict one another.
 fn contradiction(trials: &[TrialCounts]) -> Option<f64> {
     let (_, missed) = bracket(trials);
     let met_above =
@@ -126,7 +126,7 @@ fn contradiction(trials: &[TrialCounts]) -> Option<f64> {
     between.filter(|one| one.times < TRIES).min_by_key(|one| one.times).map(|one| one.rate)
 }
 
-/// The highest rate that is met below the lowest that is missed, and the latter.
+/// The highest rate that meets the goal below the lowest that misses it, and the latter.
 fn bracket(trials: &[TrialCounts]) -> (Option<f64>, Option<f64>) {
     let missed = trials.iter().find(|one| !one.is_met()).map(|one| one.rate);
     let below = trials.iter().take_while(|one| one.is_met()).last().map(|one| one.rate);
@@ -137,7 +137,7 @@ fn bracket(trials: &[TrialCounts]) -> (Option<f64>, Option<f64>) {
 mod tests {
     use super::*;
 
-    /// Searches with `measure`; returns the answer and how many measurements it took.
+    /// Searches with `measure`. Returns the answer and the number of measurements.
     fn search(first: f64, mut measure: impl FnMut(f64, usize) -> bool) -> (Option<f64>, usize) {
         let search = Search::new(first);
         let mut points = Vec::new();

@@ -1,4 +1,4 @@
-//! The clocks of the hosts on which workers run.
+//! The clocks of the hosts that run workers.
 
 use manometer_analysis::findings::Rule;
 use manometer_analysis::findings::replay::{CLOCKS_APART, CLOCKS_UNSURE};
@@ -7,24 +7,24 @@ use manometer_measure::dispatch::LATE_NS;
 use manometer_measure::event::Finding;
 use serde_json::{Value, json};
 
-/// Calendars that differ by more than this belong to hosts that no time service keeps in step.
+/// Wall clocks that differ by more than this belong to hosts without time synchronisation.
 const CALENDAR_NS_MAX: u64 = 1_000_000_000;
 
-/// How a process on another host knows when to begin.
+/// The clock of a process on another host.
 #[derive(Debug, Clone)]
 pub struct HostClock {
     /// The process, counted from 1.
     pub process: usize,
-    /// The command that leads to its host.
+    /// The command that leads to the host, such as `ssh`.
     pub on: String,
-    /// Its clock against ours.
+    /// The offset of its clock from the local one.
     pub offset: ClockOffset,
-    /// The time service that keeps its calendar in step.
+    /// The service that synchronises its wall clock, if any.
     pub in_step_by: Option<String>,
 }
 
 impl HostClock {
-    /// For machines: offsets and bounds in microseconds.
+    /// As JSON: offsets and bounds in microseconds.
     pub fn machine_form(&self) -> Value {
         let us = |ns: i64| ns as f64 / 1e3;
         json!({
@@ -38,7 +38,7 @@ impl HostClock {
         })
     }
 
-    /// For people: how far the clock is from ours, and how sure that is.
+    /// A description for the user: the offset and its uncertainty.
     pub fn describe(&self) -> String {
         let source = match (self.offset.source, &self.in_step_by) {
             (OffsetSource::Synchronised, Some(by)) => format!("by {by}"),
@@ -53,7 +53,7 @@ impl HostClock {
         )
     }
 
-    /// Findings about it.
+    /// Findings about the clock.
     pub fn findings(&self) -> Vec<Finding> {
         let finding =
             |rule: Rule, what: &str| rule.finding(None, &format!("Process {} on `{}` {what}", self.process, self.on));

@@ -24,41 +24,42 @@ use crate::protocol::{self, Control, Job, Message};
 
 /// How often an interruption is polled.
 const POLL: Duration = Duration::from_millis(20);
-/// How long after all are ready the first request is due: the start must have reached every process by then.
+/// How long after all workers are ready the first request is due, in nanoseconds: the start must have reached every
+/// process by then.
 const BARRIER_NS: u64 = 300_000_000;
-/// How often each other host is asked for its clock: the fastest answer counts.
+/// Clock readings of each other host; the fastest answer counts.
 const ROUND_TRIPS: usize = 32;
-/// The host that is meant by no command.
+/// The name of the local host, where no command is needed.
 pub const HERE: &str = "here";
-/// How long the others may take to end after one is lost.
+/// How long the other workers may take to end after one is lost, in nanoseconds.
 const END_TIMEOUT_NS: u64 = 10_000_000_000;
 
-/// Why workers that belong together did not come to their end.
+/// Why a group of workers did not complete.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// One could not be started.
+    /// A worker could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// One failed or was lost.
+    /// A worker failed or was lost.
     #[error("process {number} of the replay {reason}")]
     Lost {
-        /// Which, from 1.
+        /// Its number, from 1.
         number: usize,
-        /// What became of it.
+        /// The reason.
         reason: String,
     },
-    /// Somebody ended it.
+    /// The user interrupted it.
     #[error("interrupted before the first request")]
     Interrupted,
 }
 
-/// What follows the workers' messages.
+/// Receives the messages of a group.
 pub trait GroupObserver {
-    /// Takes `message` of the worker `index`.
+    /// Handles `message` of the worker `index`.
     fn receive(&mut self, index: usize, message: Message);
 
-    /// Takes the clocks of other hosts, compared with ours.
+    /// Handles the clocks of other hosts, compared with the local one.
     fn clocks_compared(&mut self, clocks: Vec<HostClock>);
 }
 
@@ -99,13 +100,13 @@ pub fn run(
     group.receive_until(&|group| group.members.iter().all(|member| member.has_ended))
 }
 
-/// The worker of `program`, here or where the command `on` leads to.
+/// The command that starts a worker of `program`, here or through `on`.
 fn command(program: &Path, on: Option<&str>) -> Command {
     let mut command = match on {
         None => {
             let mut here = Command::new(program);
-            // Ctrl-C at the terminal is for the controller; the workers here are ended in order. What leads to another
-            // host may have to ask for a password there.
+            // Ctrl-C at the terminal is for the controller, which ends local workers in order. A command to another
+            // host may have to ask for a password on the terminal.
             here.process_group(0);
             here
         }
@@ -122,15 +123,15 @@ fn command(program: &Path, on: Option<&str>) -> Command {
 /// A worker of the group.
 #[derive(Default)]
 struct Member {
-    /// The command that leads to its host; nothing for this one.
+    /// The command that leads to its host; `None` for the local host.
     on: Option<String>,
     is_ready: bool,
-    /// Whether it has reported how its share was replayed.
+    /// Whether it has reported the outcome of its share.
     has_replayed: bool,
     has_ended: bool,
-    /// Whether it ended as it should.
+    /// Whether it ended normally.
     is_done: bool,
-    /// Its last answer about its clocks, and when that arrived.
+    /// The last reading of its clocks, and when it arrived.
     clock: Option<(u64, WallAnchor, Option<ClockSync>)>,
 }
 
@@ -142,7 +143,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Compares the clock of each process on another host with ours; nothing for those here.
+    /// Compares the clock of each process on another host with the local one; `None` for local processes.
     fn compare_clocks(&mut self) -> Result<Vec<Option<HostClock>>, GroupError> {
         if self.members.iter().all(|member| member.on.is_none()) {
             return Ok(vec![None; self.members.len()]);
@@ -173,7 +174,7 @@ impl Group<'_> {
         self.members[index].clock.take().ok_or_else(lost)
     }
 
-    /// Takes in what the workers emit until `enough`; when one is lost, has the others end first.
+    /// Handles the workers' events until `enough`. If one is lost, ends the others first.
     fn receive_until(&mut self, enough: &dyn Fn(&Self) -> bool) -> Result<(), GroupError> {
         let (mut lost, mut deadline_ns, mut others_stopped, mut first_stopped) = (None, u64::MAX, false, false);
         loop {
@@ -198,14 +199,14 @@ impl Group<'_> {
             let is_last = self.members.iter().skip(1).all(|member| member.has_ended);
             let is_over = stop || self.members.first().is_some_and(|member| member.has_replayed);
             if is_last && is_over && !std::mem::replace(&mut first_stopped, true) {
-                // It may have much to remove.
+                // Removing its data may take long.
                 deadline_ns = deadline_ns.max(now_ns.saturating_add(END_TIMEOUT_NS));
                 self.controller.send(0, &Control::Stop);
             }
         }
     }
 
-    /// Takes in what worker `index` emits; why it is lost, where it is.
+    /// Handles an event of worker `index`. Returns why it is lost, if it is.
     fn receive(&mut self, index: usize, event: WorkerEvent) -> Option<String> {
         let member = &mut self.members[index];
         match event {

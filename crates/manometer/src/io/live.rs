@@ -8,7 +8,7 @@ use manometer_workload::sample::Sample;
 
 use super::summary::DIRECTIONS;
 
-/// LiveTexts a run while it runs.
+/// The live view of a run.
 #[derive(Debug)]
 pub(super) struct LiveText {
     /// Whether progress may be drawn over.
