@@ -1,4 +1,4 @@
-"""Experiments: written as a file, a text or a dictionary, and run by the program `manometer`."""
+"""Experiments, given as a file, a text or a dictionary, and run by the program `manometer`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from manometer._recording import Recording, Recordings
 from manometer.errors import ExperimentError, ProgramError
 from manometer.events import Event, Failed, Note, parse
 
-# How long a run that is stopped may take to end its recording.
+# How long a stopped run may take to complete its recording, in seconds.
 _STOPPING_S = 60.0
-# How many of the program's last words an error repeats.
+# How many of the program's last messages an error quotes.
 _WORDS = 30
 
-# Files of experiments that are texts, and how many runs read each.
+# Temporary files of experiments given as text, and the number of runs that use each.
 _IN_USE: dict[Path, int] = {}
 _LOCK = Lock()
 
 
 class Experiment:
-    """Primary, neighbours, device, plan and sweep, as docs/experiment.md describes them.
+    """An experiment: primary, neighbours, device, plan and sweep (docs/experiment.md).
 
     ```python
     experiment = manometer.Experiment("experiments/quick.toml", changes={"plan.phase": "30s"})
@@ -46,15 +46,15 @@ class Experiment:
     def __init__(
         self, source: str | PathLike[str] | Mapping[str, Any], *, changes: Mapping[str, Any] | None = None
     ) -> None:
-        """An experiment; it is checked by `plan` and before it runs.
+        """Creates an experiment. `plan` and `run` check it.
 
         Args:
-            source: a file; or TOML, which has more than one line; or the same as a dictionary. Paths in a text or a
+            source: the path of a file; TOML text of more than one line; or a dictionary. Paths in a text or a
                 dictionary are relative to the current folder.
-            changes: values that differ from it, as `--set` takes them: `{"plan.phase": "5s"}`.
+            changes: changed values, as with `--set`: `{"plan.phase": "5s"}`.
 
         Raises:
-            ExperimentError: the dictionary holds what TOML cannot.
+            ExperimentError: the dictionary has values that TOML cannot represent.
         """
         self._path = None if isinstance(source, Mapping) or _is_text(source) else Path(source)
         if isinstance(source, Mapping):
@@ -78,17 +78,17 @@ class Experiment:
             raise ExperimentError(f"{self._path}: {error.strerror}") from error
 
     def plan(self, *, write_speed: str | None = None) -> dict[str, Any]:
-        """The plan: the runs, their duration and the bytes to write; starts nothing.
+        """Returns the plan: the runs, their duration and the bytes to write. Starts nothing.
 
         Args:
-            write_speed: what the device can write, such as `500MiB/s`: then also how much workloads write at most.
+            write_speed: the device's write throughput, such as `500MiB/s`; limits the estimate of what workloads write.
 
         Returns:
-            What `manometer run --dry-run --format json` prints: `runs`, each with its `plan`, `duration_s` and
-            `bytes_to_prepare`, and what all of them write.
+            The JSON document of `manometer run --dry-run`: `runs`, each with `plan`, `duration_s` and
+            `bytes_to_prepare`, and the total bytes to write.
 
         Raises:
-            ExperimentError: something in it is wrong; the text names the line and what would be right.
+            ExperimentError: the experiment is invalid; the text names the line and what would be right.
             ProgramError: the program is missing.
         """
         speed = [] if write_speed is None else ["--write-speed", write_speed]
@@ -101,19 +101,19 @@ class Experiment:
     def run(
         self, out: str | PathLike[str], *, reuse: bool = False, resume: bool = False, progress: bool = True
     ) -> Recording | Recordings:
-        """Runs it to its end.
+        """Runs the experiment to its end.
 
         Args:
-            out: the folder of the recording, or of the sweep's recordings; made, or empty.
-            reuse: use databases and files that another experiment left, where they can serve.
-            resume: go on in `out` at the first run that is not done.
-            progress: show a bar, where the extra `[progress]` is installed.
+            out: the folder of the recording, or of the sweep's recordings; created, or empty.
+            reuse: use suitable databases and files of another experiment.
+            resume: continue in `out` with the first run that is not complete.
+            progress: show a progress bar, if the extra `[progress]` is installed.
 
         Returns:
-            The recording; the recordings of a sweep.
+            The recording, or the recordings of a sweep.
 
         Raises:
-            ExperimentError: it is wrong, or the host cannot do it; nothing was started.
+            ExperimentError: the experiment is invalid, or impossible on this host; nothing was started.
             ProgramError: the program is missing, or a workload failed; the recording so far is in `out`.
         """
         with self.start(out, reuse=reuse, resume=resume, progress=progress) as run:
@@ -124,7 +124,7 @@ class Experiment:
     def start(
         self, out: str | PathLike[str], *, reuse: bool = False, resume: bool = False, progress: bool = True
     ) -> Run:
-        """Runs it while a block is executed, which receives the events; arguments as in `run`.
+        """Runs the experiment during a `with` block, which receives its events. Arguments as in `run`.
 
         ```python
         with experiment.start("results/live") as run:
@@ -134,7 +134,7 @@ class Experiment:
         recording = run.recording
         ```
 
-        A block that is left before the run has ended stops it: its recording ends there, as interrupted.
+        Leaving the block before the end stops the run; its recording is then interrupted.
         """
         return Run(self, Path(out), [*(["--reuse"] * reuse), *(["--resume"] * resume)], progress)
 
@@ -143,8 +143,8 @@ class Experiment:
         if self._path is not None:
             yield self._path.absolute()
             return
-        # In the current folder, so that paths in it lead somewhere; of the same name for the same text, which `resume`
-        # knows it by; counted, as it may be in use more than once.
+        # In the current folder, so that relative paths in it work. The same text has the same name, by which `resume`
+        # recognises it. Several runs may use it, so uses are counted.
         path = Path(f".manometer-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}.toml").absolute()
         with _LOCK:
             _IN_USE[path] = _IN_USE.get(path, 0) + 1
@@ -164,15 +164,15 @@ class Experiment:
         return [word for key, value in self._changes.items() for word in ("--set", f"{key}={_value(value)}")]
 
     def __repr__(self) -> str:
-        """Its file, or how long its text is."""
+        """Shows the file, or the length of the text."""
         return f"<manometer.Experiment: {self._path or f'{len(self._text.splitlines())} lines'}>"
 
 
 class Run:
-    """A run in progress, within its block."""
+    """A run in progress, within its `with` block."""
 
     def __init__(self, experiment: Experiment, out: Path, options: Sequence[str], progress: bool) -> None:
-        """Made by `Experiment.start`."""
+        """Created by `Experiment.start`."""
         self._experiment = experiment
         self._out = out
         self._options = list(options)
@@ -185,10 +185,10 @@ class Run:
 
     @property
     def recording(self) -> Recording | Recordings:
-        """What it left until now.
+        """The recording so far.
 
         Raises:
-            RecordingError: nothing yet.
+            RecordingError: there is none yet.
         """
         return _recording.open(self._out)
 
@@ -200,7 +200,7 @@ class Run:
         path = self._file.__enter__()
         words = [found, "run", os.fspath(path), "--out", os.fspath(self._out), "--progress", "json"]
         try:
-            # A session of its own: an interrupt at the keyboard ends the block, and that ends the run, once.
+            # A separate session: an interrupt at the keyboard ends the block, which then ends the run once.
             self._process = subprocess.Popen(
                 [*words, *sets, *self._options],
                 stdin=subprocess.DEVNULL,
@@ -221,7 +221,7 @@ class Run:
         """The events, until the run ends.
 
         Raises:
-            ExperimentError: this is not within a block.
+            ExperimentError: the run was not started by a `with` block.
         """
         if self._process is None:
             raise ExperimentError(
@@ -253,8 +253,8 @@ class Run:
         """Stops the run if it still runs, and waits until its recording is complete.
 
         Raises:
-            ExperimentError: it was wrong; nothing was started.
-            ProgramError: it failed.
+            ExperimentError: the experiment is invalid; nothing was started.
+            ProgramError: the run failed.
         """
         try:
             status = self._end()
@@ -268,7 +268,7 @@ class Run:
         raise _wrong(ProgramError(text, status))
 
     def _end(self) -> int | None:
-        """Ends the program, which writes its recording's end at an interrupt, and is killed only if it does not."""
+        """Ends the program by an interrupt, so that it completes its recording; kills it if that takes too long."""
         process = self._process
         if process is None:
             return None

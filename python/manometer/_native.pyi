@@ -1,4 +1,4 @@
-"""The compiled half of the package. Only `Frame` is for everybody."""
+"""The native module of the package. Only `Frame` is public."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -18,7 +18,7 @@ _Requests: TypeAlias = (
 class Frame:
     """A table in memory, in Arrow's layout.
 
-    Anything that speaks the Arrow PyCapsule interface takes it without a copy: `polars.DataFrame(frame)`,
+    Libraries with the Arrow PyCapsule interface accept it without a copy: `polars.DataFrame(frame)`,
     `pyarrow.table(frame)`, `pandas.DataFrame.from_arrow(frame)`. A gap is null: it was not measured.
     """
 
@@ -27,13 +27,13 @@ class Frame:
         """The names of the columns, in order."""
     @property
     def units(self) -> dict[str, str]:
-        """The units of the columns that have one, by name; also each Arrow field's metadata `unit`."""
+        """The units of columns by name, where they have one; also each Arrow field's metadata `unit`."""
     @property
     def meanings(self) -> dict[str, str]:
-        """What columns mean, by name, where that is known; also each Arrow field's metadata `meaning`."""
+        """The meanings of columns by name, where known; also each Arrow field's metadata `meaning`."""
     @property
     def metadata(self) -> dict[str, str]:
-        """What holds for the whole frame; also the Arrow schema's metadata."""
+        """The metadata of the frame; also the Arrow schema's metadata."""
     def rows(self) -> list[dict[str, Any]]:
         """The rows as dictionaries; None is a gap."""
     def __len__(self) -> int: ...

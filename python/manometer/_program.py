@@ -1,4 +1,4 @@
-"""The program `manometer`, which runs workloads: the package finds it, and does not contain it."""
+"""The program `manometer`, which runs workloads. The package finds it, but does not contain it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 
 from manometer.errors import ProgramError
 
-# The program's own words: done, failed, wrong, done with the verdict no.
+# Exit statuses of the program: done, failed, invalid request, done with a negative verdict.
 DONE, FAILED, WRONG, NO = 0, 1, 2, 3
 
 
 def program() -> str:
-    """Where the program is: what MANOMETER_PROGRAM names, else `manometer` on the path or beside Python.
+    """The path of the program: MANOMETER_PROGRAM, else `manometer` on the PATH or next to the Python interpreter.
 
     Raises:
-        ProgramError: it is not there.
+        ProgramError: it is not found.
     """
     named = os.environ.get("MANOMETER_PROGRAM")
     search_path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
@@ -37,15 +37,15 @@ def program() -> str:
 
 
 def command(*arguments: str | PathLike[str]) -> Any:
-    """Runs `manometer ARGUMENTS --format json` and gives its document: replays, single workloads, `doctor` …
+    """Runs `manometer ARGUMENTS --format json` and returns its document: replays, single workloads, `doctor` …
 
     ```python
     manometer.command("doctor", ".")["checks"]
     ```
 
     Raises:
-        ProgramError: the program is missing, the request was wrong, or the work failed; with the program's own words.
-            A negative verdict (exit status 3) is no error: the document has it.
+        ProgramError: the program is missing, the request was invalid, or the work failed; with the program's message.
+            A negative verdict (exit status 3) is no error: it is in the document.
     """
     words = [program(), *(os.fspath(argument) for argument in arguments), "--format", "json"]
     with subprocess.Popen(
@@ -59,7 +59,7 @@ def command(*arguments: str | PathLike[str]) -> Any:
         try:
             out, errors = done.communicate()
         except KeyboardInterrupt:
-            # The terminal interrupts it as well; a notebook does not. It ends its work, and is waited for.
+            # A terminal interrupts the program as well, a notebook does not. Waits until it has ended its work.
             done.send_signal(signal.SIGINT)
             done.communicate()
             raise

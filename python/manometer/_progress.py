@@ -1,4 +1,4 @@
-"""A progress bar, where the extra `[progress]` is installed."""
+"""A progress bar, if the extra `[progress]` is installed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from manometer.events import Event, Failed, PhaseBegun, Preparing, RunBegun, Sam
 
 
 class Progress:
-    """A bar of seconds for each run, with the workloads' last rates behind it."""
+    """A bar for each run, in seconds, with the latest rates of the workloads."""
 
     def __init__(self) -> None:
-        """No bar yet."""
+        """Creates no bar yet."""
         self._bar: Any = None
         self._seconds = 0.0
         self._rates: dict[str, str] = {}
@@ -41,7 +41,7 @@ class Progress:
                 pass
 
     def close(self) -> None:
-        """Leaves the last bar as it is."""
+        """Closes the current bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

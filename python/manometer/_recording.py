@@ -1,4 +1,4 @@
-"""Recordings: the folders that runs leave behind, with their analysis."""
+"""Recordings of runs, and their analysis."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Finding:
     """A rule's statement about a recording.
 
     Attributes:
-        id: its kind, fixed: `phase-too-short`.
-        severity: how much it matters.
-        phase: the phase it is about, if it is about one.
+        id: the rule's stable id: `phase-too-short`.
+        severity: its severity.
+        phase: the phase that it concerns, if any.
         text: what it means and what to do.
     """
 
@@ -33,24 +33,24 @@ class Finding:
 
 
 class Recording:
-    """The recording of one run, read as far as it is complete.
+    """The recording of one run, as far as it is complete.
 
-    A run that was cut off, by power or `kill -9`, opens as well: its `status` is "cut", what is missing of it
-    is in `damage` and `findings`, and a phase that was not measured to its end is a gap.
+    The recording of a run that was killed, or lost power, can be opened too: its `status` is "cut", `damage` and
+    `findings` describe what is missing, and a phase that was not measured to its end is a gap.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         """Opens the recording in the folder `path`.
 
         Raises:
-            RecordingError: it is none, its plan is damaged, or a newer version wrote it.
+            RecordingError: the folder is no recording, its plan is damaged, or a newer version wrote it.
         """
         self._path = Path(path)
         self._native = _native.Recording.open(self._path)
 
     @property
     def path(self) -> Path:
-        """Its folder."""
+        """The folder of the recording."""
         return self._path
 
     @property
@@ -65,7 +65,7 @@ class Recording:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """The host, the device and our version; `environment.json`. What the host does not show is None."""
+        """The host, the device and the version of Manometer; `environment.json`. Unknown facts are None."""
         return json.loads(self._native.environment()) or {}
 
     @cached_property
@@ -75,40 +75,39 @@ class Recording:
 
     @property
     def status(self) -> Literal["complete", "interrupted", "failed", "cut"]:
-        """How the run ended; "cut" where it has no end."""
+        """How the run ended; "cut" if the recording has no end."""
         return self.summary["status"]
 
     @property
     def damage(self) -> list[str]:
-        """What could not be read, in words; empty for a complete recording."""
+        """What could not be read, as text; empty for a complete recording."""
         return self._native.damage
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings: read them before the numbers."""
+        """The findings. Read them before the numbers."""
         return _findings(self.summary["findings"])
 
     @property
     def phases(self) -> Frame:
-        """The phases, a row each, warm-up left out.
+        """The phases without the warm-up, one row each.
 
-        Columns: `phase`, `label`, `kind` (solo, baseline, pressure), `start_s` and `end_s` since the recording's
-        begin, `steady`, `performance` with its 95 % interval (`performance_low`, `performance_high`) and `unit`,
-        `samples` it comes from, the `reason` where something is null, and a column for each setting that the
-        sweep or a phase changes (`writer.iodepth`).
+        Columns: `phase`, `label`, `kind` (solo, baseline, pressure), `start_s` and `end_s` since the start of
+        the recording, `steady`, `performance` with its 95 % interval (`performance_low`, `performance_high`) and
+        `unit`, the number of `samples`, the `reason` of null values, and a column for each setting that the sweep or
+        a phase changes (`writer.iodepth`).
         """
         return _native.phases([self._native], False)
 
     def pressure(self, neighbour: str | None = None) -> Frame:
-        """The pressure of each phase with its 95 % interval: the share of ρ(w0) that is gone (Lange 2023, seed 000,
-        definition 3).
+        """The pressure of each phase with its 95 % interval: the share of ρ(w0) lost (Lange 2023, seed 000, def. 3).
 
         Columns: `phase`, `label`, `step` of the pressure scale from 1 (null where the phase could not be tested, as
-        `scale_state` says: "tested" or "untested"), `pressure` (0 is no harm, 0.9 is nine tenths
-        gone, below 0 is help), `pressure_low`, `pressure_high`, `reason` where one is null, and the settings.
+        `scale_state` states: "tested" or "untested"), `pressure` (0 is no harm, 0.9 is nine tenths lost, below 0 is a
+        gain), `pressure_low`, `pressure_high`, the `reason` of null values, and the settings.
 
         Args:
-            neighbour: a neighbour's name: then what *it* loses against running alone, with its own performance.
+            neighbour: the name of a neighbour; then its own pressure, relative to running alone, and its performance.
 
         Raises:
             RecordingError: there is no such neighbour.
@@ -116,23 +115,23 @@ class Recording:
         return _native.pressures([self._native], neighbour, False)
 
     def scale(self) -> list[list[str]]:
-        """The pressure scale: the tested phases by growing pressure; those that do not differ significantly share a
-        step. A phase that could not be tested is on none: `summary["untested"]` lists these with their reasons."""
+        """The pressure scale: the tested phases by increasing pressure. Phases that do not differ significantly share a
+        step. A phase that could not be tested is on no step: `summary["untested"]` lists these with their reasons."""
         return self.summary["scale"]
 
     @property
     def sources(self) -> list[str]:
-        """The names of the sample series, sorted: of workloads, engines, the host and its devices."""
+        """The names of the sample series, sorted: workloads, engines, the host and its devices."""
         return self._native.sources()
 
     def samples(self, source: str) -> Frame:
-        """The sample series `source`, a row for each interval.
+        """The sample series `source`, one row per interval.
 
-        Columns: `t_ns` (when the interval ended, CLOCK_MONOTONIC), `t_s` (the same since the recording's begin), and
-        float columns with their units; null is a gap. `metadata["cut"]` is "true" where the file ends early.
+        Columns: `t_ns` (when the interval ended, CLOCK_MONOTONIC), `t_s` (since the start of the recording), and float
+        columns with their units; null is a gap. `metadata["cut"]` is "true" if the file ends early.
 
         Raises:
-            RecordingError: there is no such series, or not even its head can be read.
+            RecordingError: there is no such series, or its header cannot be read.
         """
         return self._native.samples(source)
 
@@ -142,30 +141,30 @@ class Recording:
         """The latencies of an operation, in microseconds, by sample interval or by phase.
 
         Columns: `begin_s` and `end_s`, or `phase` and `label`; then `requests`, `mean_us`, `p50_us`, `p90_us`,
-        `p99_us`, `p999_us`, `max_us`; null where there was no request.
+        `p99_us`, `p999_us`, `max_us`; null without requests.
 
         Args:
-            operation: `read`; with `.response` behind it from when requests were due, in an open loop.
+            operation: such as `read`; in an open loop `read.response` for response times, from when requests were due.
             workload: the primary by default.
-            by: one row for each of what.
+            by: one row per interval or per phase.
 
         Raises:
-            RecordingError: there are no such latencies; the text names those that there are.
+            RecordingError: there are no such latencies; the text names those that exist.
         """
         if by not in ("interval", "phase"):
             raise RecordingError(f'by is {by!r}: write "interval" or "phase"')
         return self._native.latency(operation, workload, by == "phase")
 
     def __repr__(self) -> str:
-        """Its experiment and its folder."""
+        """Shows the experiment and the folder."""
         return f"<manometer.Recording: {self.plan['experiment']}, {self._path}>"
 
 
 class Recordings(Sequence[Recording]):
-    """Several recordings, in order: the runs of a sweep, or some of your own choice."""
+    """A sequence of recordings: the runs of a sweep, or any others."""
 
     def __init__(self, recordings: Iterable[Recording], *, skipped: Iterable[Path] = ()) -> None:
-        """A sequence of `recordings`; `skipped` are folders without one."""
+        """Creates a sequence of `recordings`; `skipped` are folders without one."""
         self._recordings = list(recordings)
         self._skipped = list(skipped)
 
@@ -174,43 +173,43 @@ class Recordings(Sequence[Recording]):
     @overload
     def __getitem__(self, index: slice) -> Recordings: ...
     def __getitem__(self, index: int | slice) -> Recording | Recordings:
-        """One of them, or a stretch of them."""
+        """One recording, or a slice."""
         if isinstance(index, slice):
             return Recordings(self._recordings[index])
         return self._recordings[index]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of recordings."""
         return len(self._recordings)
 
     def __iter__(self) -> Iterator[Recording]:
-        """One after the other."""
+        """The recordings in order."""
         return iter(self._recordings)
 
     def __repr__(self) -> str:
-        """How many, and of which folders."""
+        """Shows the folders."""
         return f"<manometer.Recordings: {', '.join(str(one.path) for one in self._recordings)}>"
 
     @property
     def skipped(self) -> list[Path]:
-        """Folders without a recording: runs that never began."""
+        """Folders without a recording: runs that did not start."""
         return list(self._skipped)
 
     @property
     def findings(self) -> list[Finding]:
-        """What a reader of all together must know: what should be the same in them and is not."""
+        """Findings about all recordings together: conditions that should be equal and differ."""
         return _findings(json.loads(_native.findings(natives(self))))
 
     @property
     def phases(self) -> Frame:
-        """The phases of all: as `Recording.phases`, with the folder's name as `run` before them."""
+        """The phases of all recordings, as `Recording.phases`, after a column `run` with the folder's name."""
         return _native.phases(natives(self), True)
 
     def pressure(self, neighbour: str | None = None) -> Frame:
-        """The pressures of all: as `Recording.pressure`, with the folder's name as `run` before them.
+        """The pressures of all recordings, as `Recording.pressure`, after a column `run` with the folder's name.
 
         Raises:
-            RecordingError: none of them has such a neighbour.
+            RecordingError: no recording has such a neighbour.
         """
         return _native.pressures(natives(self), neighbour, True)
 
@@ -220,7 +219,7 @@ def _findings(findings: list[dict[str, Any]]) -> list[Finding]:
 
 
 def natives(recordings: Iterable[Recording]) -> list[_native.Recording]:
-    """Their compiled halves."""
+    """The native objects of `recordings`."""
     return [one._native for one in recordings]
 
 
@@ -228,7 +227,7 @@ def open(path: str | PathLike[str]) -> Recording | Recordings:
     """Opens a recording, or the recordings of a folder of runs (`runs/001`, `runs/002` …).
 
     Raises:
-        RecordingError: there is none, one is damaged beyond reading, or a newer version wrote it.
+        RecordingError: there is none, one cannot be read, or a newer version wrote it.
     """
     path = Path(path)
     if not path.is_dir():
@@ -240,17 +239,17 @@ def open(path: str | PathLike[str]) -> Recording | Recordings:
 
 
 def compare(*paths: str | PathLike[str], bound: float = 0.05) -> dict[str, Any]:
-    """Tells whether recordings differ, phase by phase, by how much, and how sure that is.
+    """Compares recordings phase by phase: whether they differ, by how much, and with what confidence.
 
     Args:
-        paths: two are A and B, each a recording or a folder of repeats; three and more are a series in order.
-        bound: differences of less than this share do not matter.
+        paths: two are A and B, each a recording or a folder of repeats; three or more are a series in order.
+        bound: the smallest relative difference that matters.
 
     Returns:
-        What `manometer compare --format json` prints: for each phase the `ratio` of B to A with its 95 % interval
-        and a `verdict` (same, different, unknown).
+        The JSON document of `manometer compare`: for each phase the `ratio` of B to A with its 95 % interval and a
+        `verdict` (same, different, unknown).
 
     Raises:
-        CompareError: they have nothing in common, or one cannot be read.
+        CompareError: they cannot be compared, or one cannot be read.
     """
     return json.loads(_native.compare(paths, bound))

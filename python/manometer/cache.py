@@ -1,8 +1,8 @@
-"""Caches on paper: what a cache of a size and a policy would have done to requests.
+"""Cache simulation: miss ratios and miss-ratio curves of replacement policies.
 
-Requests are a trace, its file, or an array of keys. Other threads of Python run meanwhile, and the work itself is
-spread over all cores. Policies and their sources are in the manual (docs/cache-policies.md), those of dos Santos 2015
-(seed 001, chapter 3) among them; curves come from Mattson's stack (1970) and SHARDS (Waldspurger et al. 2015).
+Requests are a trace, its file, or an array of keys. Functions use all cores and release the GIL. The manual lists
+the policies and their sources (docs/cache-policies.md), including those of dos Santos 2015 (seed 001, chapter 3).
+Curves are computed with Mattson's stack algorithm (1970) and SHARDS (Waldspurger et al. 2015).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Parameter", "Policy", "Requests", "Words", "curves", "policies", "simulate"]
 
 Words: TypeAlias = "npt.NDArray[np.integer[Any]] | Sequence[int]"
-"""Whole numbers in one dimension."""
+"""A one-dimensional array of whole numbers."""
 Requests: TypeAlias = "trace.Trace | str | PathLike[str] | Words"
 """A trace, its file, or the keys of requests in order."""
 
@@ -41,7 +41,7 @@ class Parameter(TypedDict):
 
 
 class Policy(TypedDict):
-    """A policy that there is, and where it comes from."""
+    """A replacement policy and its source."""
 
     name: str
     about: str
@@ -50,7 +50,7 @@ class Policy(TypedDict):
 
 
 def policies() -> list[Policy]:
-    """Every policy, with its parameters and its source."""
+    """Returns every policy with its parameters and its source."""
     return json.loads(_native.policies())
 
 
@@ -66,30 +66,31 @@ def simulate(
     block_bytes: int | None = None,
     seed: int = 1,
 ) -> Frame:
-    """Every policy at every capacity, over one reading of the requests.
+    """Simulates every policy at every capacity, in one pass over the requests.
 
-    Every request but deletes looks its key up; a missing key is a miss, and the policy decides on its admission.
+    Every request except deletes looks up its key. A key that is not cached is a miss; the policy decides on its
+    admission.
 
     Args:
-        requests: a trace, its file, or the keys, shape (n,), whole numbers of up to 64 bits; arrays of 64 bits are not
-            copied, so no other thread may change them meanwhile.
-        policies: their names, with parameters if need be: `["lru", "mq:lifetime=5000"]`.
-        capacities: objects, or bytes with `by_size`.
-        sizes: with keys: bytes of each request's object, shape (n,).
+        requests: a trace, its file, or the keys, shape (n,), whole numbers of up to 64 bits. Arrays of 64 bits are not
+            copied: do not change them in another thread.
+        policies: names, optionally with parameters: `["lru", "mq:lifetime=5000"]`.
+        capacities: in objects, or in bytes with `by_size`.
+        sizes: with keys: the size of each request's object in bytes, shape (n,).
         writes: with keys: whether each request writes, shape (n,).
-        times_ns: with keys: when each request came, shape (n,).
-        by_size: count capacities in bytes and each object with its size, else every object takes one place.
-        block_bytes: with a trace of a device: ask for each block of this size that a request touches.
-        seed: where policies that throw dice start from.
+        times_ns: with keys: the time of each request, shape (n,).
+        by_size: capacities are in bytes and objects have sizes; by default capacities are in objects.
+        block_bytes: with a block trace: split requests into blocks of this size.
+        seed: the seed of randomised policies.
 
     Returns:
-        A row for each policy and capacity: `policy`, `capacity`, `requests`, `misses`, `miss_ratio`,
-        `byte_miss_ratio` (null without sizes), `bypassed`, `requests_per_second` (where a policy works by seconds and
-        the requests have no times). `metadata` has `requests`, `keys` and `left_out`.
+        One row per policy and capacity: `policy`, `capacity`, `requests`, `misses`, `miss_ratio`, `byte_miss_ratio`
+        (null without sizes), `bypassed`, `requests_per_second` (assumed for policies that need times, if the requests
+        have none). `metadata` has `requests`, `keys` and `left_out`.
 
     Raises:
-        CacheError: an unknown policy or parameter, a capacity below 1, or arrays that do not fit together.
-        TraceError: the trace cannot be read. Damage further on is warned of (`DamagedTraceWarning`).
+        CacheError: an unknown policy or parameter, a capacity below 1, or arrays of different lengths.
+        TraceError: the trace cannot be read. Later damage is a `DamagedTraceWarning`.
     """
     source, requested = _requested(requests, sizes, writes, times_ns, block_bytes, by_size)
     frame, damage = _native.simulate(requested, _policies(policies), _capacities(capacities), by_size, seed)
@@ -112,33 +113,33 @@ def curves(
     samples: int | None = None,
     seed: int = 1,
 ) -> Frame:
-    """Miss-ratio curves: the misses of policies over all sizes of their caches, from one reading of the requests.
+    """Computes miss-ratio curves: the miss ratio of policies over all cache sizes, in one pass over the requests.
 
-    LRU's is exact unless a sample is requested; every other policy is simulated at each size, on a sample of 65,536
-    keys where there are more.
+    The curve of LRU is exact unless keys are sampled. Every other policy is simulated at each size, on a sample of
+    65,536 keys if there are more.
 
     Args:
         requests: as in `simulate`, like `sizes`, `writes`, `times_ns`, `by_size`, `block_bytes` and `seed`.
-        policies: their names, with parameters if need be.
+        policies: names, optionally with parameters.
         capacities: the sizes; by default many, up to the size that holds all keys.
-        sizes: with keys: bytes of each request's object, shape (n,).
+        sizes: with keys: the size of each request's object in bytes, shape (n,).
         writes: with keys: whether each request writes, shape (n,).
-        times_ns: with keys: when each request came, shape (n,).
-        by_size: count capacities in bytes.
-        block_bytes: ask for each block of a device.
-        rate: make it of about this share of the keys, above 0 and up to 1.
-        samples: make it of at most so many keys, in memory that does not grow with the trace.
-        seed: which keys are in the sample.
+        times_ns: with keys: the time of each request, shape (n,).
+        by_size: capacities are in bytes.
+        block_bytes: with a block trace: split requests into blocks of this size.
+        rate: sample about this share of the keys, above 0 and at most 1.
+        samples: sample at most this many keys, in memory that does not grow with the trace.
+        seed: the seed of the sample.
 
     Returns:
-        A row for each policy and size: `policy`, `capacity` in `unit` (`objects` or `bytes`), `miss_ratio`, `error`
-        (half of the 95 % interval; null where nothing is estimated), `low`, `high` (its ends), `is_knee` (where more
-        cache stops paying), `rate` (the share of the keys in the sample), `footprint` (the size of all keys): what
-        `manometer.plot.cache_curves` draws. `metadata` has `requests` and `left_out`.
+        One row per policy and size: `policy`, `capacity` in `unit` (`objects` or `bytes`), `miss_ratio`, `error` (half
+        the width of the 95 % interval; null for exact values), `low`, `high` (its ends), `is_knee` (where more cache
+        stops paying), `rate` (the share of sampled keys), `footprint` (the size of all keys), for
+        `manometer.plot.cache_curves`. `metadata` has `requests` and `left_out`.
 
     Raises:
-        CacheError: as in `simulate`; or both `rate` and `samples` are given, or `rate` is no share.
-        TraceError: the trace cannot be read. Damage further on is warned of (`DamagedTraceWarning`).
+        CacheError: as in `simulate`; or both `rate` and `samples` are given, or `rate` is out of range.
+        TraceError: the trace cannot be read. Later damage is a `DamagedTraceWarning`.
     """
     if rate is not None and samples is not None:
         raise CacheError("both rate and samples are given: give one of them")
@@ -178,7 +179,7 @@ def _requested(
 
 
 def _words(name: str, values: Words, *, signed: bool = False) -> npt.NDArray[np.uint64]:
-    """The same as unsigned 64 bits, without a copy where they are 64 bits wide; negative keys stay different keys."""
+    """Converts to unsigned 64-bit numbers, without a copy if possible; negative keys remain distinct."""
     array: npt.NDArray[Any] = np.asarray(values)
     if array.ndim == 1 and array.size == 0:
         return np.empty(0, np.uint64)

@@ -1,45 +1,45 @@
-"""The errors. Every text has the fault, its place and the remedy."""
+"""Exceptions. Every message states the problem, its place and the remedy."""
 
 from __future__ import annotations
 
 
 class ManometerError(Exception):
-    """The base of every error of this package."""
+    """The base class of all errors of this package."""
 
 
 class RecordingError(ManometerError):
-    """A folder is no recording, a newer version wrote it, or it lacks the requested series."""
+    """A folder is not a recording, was written by a newer version, or lacks the requested series."""
 
 
 class ExperimentError(ManometerError):
-    """An experiment is wrong: it was not started."""
+    """An experiment is invalid and was not started."""
 
 
 class ProgramError(ManometerError):
     """The program `manometer` is missing, or its work failed.
 
     Attributes:
-        status: its exit status: 1 the work failed, 2 the request was wrong; None where it did not start.
+        status: the exit status: 1 the work failed, 2 the request was invalid; None if it did not start.
     """
 
     status: int | None
 
     def __init__(self, text: str, status: int | None = None) -> None:
-        """An error with the program's own words."""
+        """Creates an error with the program's message."""
         super().__init__(text)
         self.status = status
 
 
 class TraceError(ManometerError):
-    """A trace cannot be read or written, or is damaged from some byte on."""
+    """A trace cannot be read or written, or is damaged."""
 
 
 class CacheError(ManometerError, ValueError):
-    """A cache that cannot be simulated: an unknown policy, or requests that do not fit together."""
+    """A cache cannot be simulated: an unknown policy, or invalid requests."""
 
 
 class CompareError(ManometerError):
-    """Recordings that cannot be compared."""
+    """Recordings cannot be compared."""
 
 
 class DatabaseError(ManometerError):

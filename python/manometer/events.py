@@ -1,4 +1,4 @@
-"""The events of a run, as they happen."""
+"""The events of a run in progress."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RunBegun:
-    """A run begins: `run` of `runs`, with what the sweep set for it, recorded in `path`; it takes about `seconds`."""
+    """A run begins: number `run` of `runs`, the settings of the sweep, the recording and the approximate length."""
 
     run: int
     runs: int
@@ -55,7 +55,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class PhaseBegun:
-    """A phase begins; its length in seconds, settling included."""
+    """A phase begins; its length in seconds includes settling."""
 
     id: str
     label: str
@@ -64,7 +64,7 @@ class PhaseBegun:
 
 @dataclass(frozen=True)
 class Sample:
-    """A workload's last interval: its performance in `unit`, and the 99th percentile of its latencies."""
+    """A workload's last sample: its performance in `unit`, and the 99th percentile of its latency."""
 
     workload: str
     rate: float
@@ -74,7 +74,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Tick:
-    """A sample interval has passed; seconds left."""
+    """A sample interval has passed; the seconds left."""
 
     phase_left_s: float
     run_left_s: float
@@ -86,7 +86,7 @@ Beat = Tick
 
 @dataclass(frozen=True)
 class Ended:
-    """A workload came to an end of its own before the plan did."""
+    """A workload ended by itself before the end of the plan."""
 
     workload: str
     text: str
@@ -122,7 +122,7 @@ _KINDS: dict[str, type[Preparing | Ready | PhaseBegun | Sample | Tick | Ended | 
 
 
 def parse(line: str) -> Event:
-    """The event in a line of the program's standard error; a note for any other line."""
+    """Parses a line of the program's standard error; any line that is no event is a note."""
     try:
         fields: dict[str, Any] = json.loads(line)
         kind = fields.pop("event")

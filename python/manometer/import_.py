@@ -1,8 +1,8 @@
-"""Other tools' results as recordings: what a format lacks is absent, not invented.
+"""Imports results of other tools as recordings. Data that a format does not contain is missing.
 
-Each function makes the folder `out`: one file becomes a recording there, several become recordings in `runs/001`,
-`runs/002` … with the settings that differ between them as the sweep. All are read before anything is written. The
-manual (docs/import.md) describes each format and how its phases are found.
+Each function creates the folder `out`: one file becomes a recording there; several become recordings in `runs/001`,
+`runs/002` …, with the settings that differ between them as the sweep. All files are read before anything is written.
+The manual describes each format and how its phases are found (docs/import.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Paths: TypeAlias = str | PathLike[str]
 
 
 def storiks(*files: Paths, out: Paths) -> Recording | Recordings:
-    """Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also compressed): the measurements of Lange 2023 (seed 000).
+    """Imports logs of Storiks 0.1 and rocksdb_test 1.x (`.out`, also compressed), as of Lange 2023 (seed 000).
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
@@ -29,7 +29,7 @@ def storiks(*files: Paths, out: Paths) -> Recording | Recordings:
 
 
 def ycsb(*files: Paths, out: Paths) -> Recording | Recordings:
-    """Output of YCSB with `-s`, and its histogram logs (`READ.hdr`), which belong to the file before them.
+    """Imports output of YCSB with `-s`, and its histogram logs (`READ.hdr`), which belong to the file before them.
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
@@ -38,7 +38,7 @@ def ycsb(*files: Paths, out: Paths) -> Recording | Recordings:
 
 
 def db_bench(*files: Paths, out: Paths) -> Recording | Recordings:
-    """Output of RocksDB's db_bench with `--stats_interval_seconds`: each benchmark becomes a phase.
+    """Imports output of RocksDB's db_bench with `--stats_interval_seconds`: each benchmark becomes a phase.
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
@@ -47,7 +47,7 @@ def db_bench(*files: Paths, out: Paths) -> Recording | Recordings:
 
 
 def fio(*files: Paths, out: Paths) -> Recording | Recordings:
-    """fio's JSON output (`--output-format=json+ --status-interval`), or its logs: those with the same NAME are one run.
+    """Imports fio's JSON output (`--output-format=json+ --status-interval`), or its logs, by NAME one run each.
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
@@ -56,7 +56,7 @@ def fio(*files: Paths, out: Paths) -> Recording | Recordings:
 
 
 def resctl_bench(*files: Paths, out: Paths) -> Recording | Recordings:
-    """The results of resctl-bench 2.x (`.json`, also compressed): each job, or run of `iocost-qos`, becomes a phase.
+    """Imports results of resctl-bench 2.x (`.json`, also compressed): each job or run of `iocost-qos` becomes a phase.
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
@@ -65,10 +65,10 @@ def resctl_bench(*files: Paths, out: Paths) -> Recording | Recordings:
 
 
 def flags(path: Paths) -> str:
-    """Storiks' parameter file (`.flags`, with those that it names) as an experiment file in TOML.
+    """Converts Storiks' parameter file (`.flags`, with the files it includes) to an experiment file in TOML.
 
     Raises:
-        ImportFileError: it has another format, or names a file that cannot be read.
+        ImportFileError: it has another format, or includes a file that cannot be read.
     """
     return _native.experiment_of_flags(path)
 

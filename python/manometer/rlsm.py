@@ -4,7 +4,7 @@ section 3.3).
 ```python
 with manometer.rlsm.open("db") as db:
     db[b"apple"] = b"green"
-    with db.batch() as batch:        # all of it, or nothing
+    with db.batch() as batch:        # atomic
         batch[b"pear"] = b"yellow"
         del batch[b"apple"]
     for key, value in db.range(b"a", b"q"):
@@ -26,12 +26,12 @@ from manometer.errors import DatabaseError
 __all__ = ["Batch", "Database", "Snapshot", "open", "verify"]
 
 _Default = TypeVar("_Default")
-# So that a pair costs no call of its own.
+# Pairs read per native call.
 _PAIRS = 256
 
 
 class _Readable:
-    """What a database and a snapshot of it have in common. There is no `len`: it would read everything."""
+    """The read methods of databases and snapshots. There is no `len`: it would read everything."""
 
     _native: _native.Database
     _at: _native.Snapshot | None = None
@@ -41,7 +41,7 @@ class _Readable:
     @overload
     def get(self, key: bytes, default: _Default) -> bytes | _Default: ...
     def get(self, key: bytes, default: _Default | None = None) -> bytes | _Default | None:
-        """The value of `key`, or `default`.
+        """Returns the value of `key`, or `default`.
 
         Raises:
             DatabaseError: a file cannot be read or is damaged, or the database is closed.
@@ -50,14 +50,14 @@ class _Readable:
         return default if value is None else value
 
     def __getitem__(self, key: bytes) -> bytes:
-        """The value of `key`; a KeyError where it has none."""
+        """Returns the value of `key`; raises KeyError if it does not exist."""
         value = self._native.get(key, self._at)
         if value is None:
             raise KeyError(key)
         return value
 
     def __contains__(self, key: bytes) -> bool:
-        """Whether `key` has a value."""
+        """Whether `key` exists."""
         return self._native.get(key, self._at) is not None
 
     def __iter__(self) -> Iterator[bytes]:
@@ -65,19 +65,19 @@ class _Readable:
         return self.keys()
 
     def keys(self) -> Iterator[bytes]:
-        """The keys in order, as they are when this is called."""
+        """The keys in order, as of this call."""
         return (key for key, _ in self.range())
 
     def values(self) -> Iterator[bytes]:
-        """The values in the order of their keys."""
+        """The values in key order."""
         return (value for _, value in self.range())
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
-        """The keys in order, with their values."""
+        """Keys and values in key order."""
         return self.range()
 
     def range(self, low: bytes | None = None, high: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values from `low` up to, but without, `high`, as they are when this is called.
+        """Keys and values from `low` up to, and excluding, `high`, as of this call.
 
         Raises:
             DatabaseError: a file cannot be read, or is damaged.
@@ -91,46 +91,46 @@ def _each(pairs: _native.Pairs) -> Iterator[tuple[bytes, bytes]]:
 
 
 class Snapshot(_Readable):
-    """A database as it was, while this lives and the database is open."""
+    """A snapshot of a database; valid while the database is open."""
 
     def __init__(self, database: _native.Database, at: _native.Snapshot) -> None:
-        """Made by `Database.snapshot`."""
+        """Created by `Database.snapshot`."""
         self._native = database
         self._at = at
 
 
 class Batch:
-    """Writes that take effect together when the block ends; none of them if it ends by an exception."""
+    """A batch of writes, applied atomically when its block ends; dropped if the block raises an exception."""
 
     def __init__(self, database: _native.Database) -> None:
-        """Made by `Database.batch`."""
+        """Created by `Database.batch`."""
         self._database = database
         self._native = _native.Batch()
 
     def __setitem__(self, key: bytes, value: bytes) -> None:
-        """Gives `key` a value."""
+        """Sets the value of `key`."""
         self._native.put(key, value)
 
     def __delitem__(self, key: bytes) -> None:
-        """Takes `key` away, if it is there."""
+        """Deletes `key`, if it exists."""
         self._native.delete(key)
 
     def delete_range(self, low: bytes, high: bytes) -> None:
-        """Takes all keys away from `low` up to, but without, `high`; a DatabaseError where that is no range."""
+        """Deletes all keys from `low` up to, and excluding, `high`; DatabaseError if `low` is not below `high`."""
         self._native.delete_range(low, high)
 
     def __len__(self) -> int:
-        """How many writes it holds."""
+        """The number of writes."""
         return len(self._native)
 
     def __enter__(self) -> Batch:
-        """Begins."""
+        """Starts the batch."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Writes, unless something went wrong."""
+        """Applies the writes, unless an exception was raised."""
         if kind is None:
             self._database.write(self._native)
         else:
@@ -138,82 +138,82 @@ class Batch:
 
 
 class Database(_Readable):
-    """An open database: like a dictionary of bytes, kept on the device, in the order of its keys."""
+    """An open database: a persistent, ordered mapping from bytes to bytes."""
 
     def __init__(self, native: _native.Database) -> None:
-        """Made by `open`."""
+        """Created by `open`."""
         self._native = native
 
     def __setitem__(self, key: bytes, value: bytes) -> None:
-        """Gives `key`, of up to 65,535 bytes, a value of up to 1 GiB.
+        """Sets the value of `key`. Keys have up to 65,535 bytes, values up to 1 GiB.
 
         Raises:
-            DatabaseError: one is too long, or the file system refuses, now or once before.
+            DatabaseError: the key or the value is too long, or a write failed now or before.
         """
         self._native.put(key, value)
 
     def __delitem__(self, key: bytes) -> None:
-        """Takes `key` away; a KeyError where it is not there. `discard` does not look, and is faster."""
+        """Deletes `key`; raises KeyError if it does not exist. `discard` does not check, and is faster."""
         if key not in self:
             raise KeyError(key)
         self._native.delete(key)
 
     def discard(self, key: bytes) -> None:
-        """Takes `key` away, if it is there."""
+        """Deletes `key`, if it exists."""
         self._native.delete(key)
 
     def delete_range(self, low: bytes, high: bytes) -> None:
-        """Takes all keys away from `low` up to, but without, `high`; a DatabaseError where that is no range."""
+        """Deletes all keys from `low` up to, and excluding, `high`; DatabaseError if `low` is not below `high`."""
         self._native.delete_range(low, high)
 
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values that begin with `prefix`, in order, as they are when this is called."""
+        """Keys with `prefix`, and their values, in order, as of this call."""
         return _each(self._native.prefix(prefix))
 
     def batch(self) -> Batch:
-        """Writes that take effect together: `with db.batch() as batch: …`."""
+        """Starts an atomic batch of writes: `with db.batch() as batch: …`."""
         return Batch(self._native)
 
     def snapshot(self) -> Snapshot:
-        """The database as it is now."""
+        """Takes a snapshot of the current state."""
         return Snapshot(self._native, self._native.snapshot())
 
     def sync(self) -> None:
-        """Takes every write so far to the device."""
+        """Makes every write so far durable."""
         self._native.sync()
 
     def flush(self) -> None:
-        """Writes what is in memory to Level 0, and returns when it is there."""
+        """Flushes the memtables to Level 0, and returns once they are durable there."""
         self._native.flush()
 
     def compact(self) -> None:
-        """Flushes, and writes every range anew that holds more than one run."""
+        """Flushes, compacts Level 0, and rewrites every range that has more than one run."""
         self._native.compact()
 
     def backup(self, path: str | PathLike[str]) -> None:
-        """Copies the database as it is now to an empty or new folder: a database of its own."""
+        """Copies the current state to an empty or new folder, as a separate database."""
         self._native.backup(path)
 
     def stats(self) -> dict[str, Any]:
-        """What it did since it was opened, and how it stands: bytes, runs, entries, seconds by their names."""
+        """Statistics: counters since the database was opened, and its current state, by name."""
         return json.loads(self._native.stats())
 
     def close(self) -> None:
-        """Takes writes to the device and closes; iterators that are still there keep the folder locked.
+        """Syncs and closes the database; iterators that still exist keep the folder locked.
 
         Raises:
-            DatabaseError: the file system refuses; closed it is all the same.
+            DatabaseError: the sync failed; the database is closed nevertheless.
         """
         self._native.close()
 
     def __enter__(self) -> Database:
-        """Itself."""
+        """Returns the database."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Closes."""
+        """Closes the database."""
         self.close()
 
 
@@ -225,15 +225,15 @@ def open(
     memtable_bytes: int | None = None,
     cache_bytes: int | None = None,
 ) -> Database:
-    """Opens the database in a folder, and makes both where they are not there.
+    """Opens the database in a folder; creates both if they do not exist.
 
     Args:
         path: the folder.
-        read_only: change none of its files; writes are refused, and it has to be there.
-        sync: when a write counts as kept: "always" once it is on the device; a number of seconds: once the system has
-            it, and the device within that time; "never": when the system pleases.
-        memtable_bytes: the memory buffer is flushed at this size; 64 MiB by default.
-        cache_bytes: memory for blocks read from files; 128 MiB by default.
+        read_only: change no files; writes are refused, and the database must exist.
+        sync: durability of writes: "always" syncs each write; a number of seconds syncs at that interval; "never"
+            leaves it to the operating system.
+        memtable_bytes: size at which the memtable is flushed; 64 MiB by default.
+        cache_bytes: size of the block cache; 128 MiB by default.
 
     Raises:
         DatabaseError: it is open elsewhere, damaged, an option is out of bounds, or the file system refuses.
@@ -248,7 +248,7 @@ def open(
 
 
 def verify(path: str | PathLike[str]) -> list[str]:
-    """Reads all of a database that is not open, and returns the damage: file, byte and what was found.
+    """Reads a whole database, which must not be open. Returns the damage: file, offset and what was found.
 
     Raises:
         DatabaseError: there is no database, or it is open.

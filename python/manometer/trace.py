@@ -1,8 +1,7 @@
-"""Traces: recorded sequences of requests, of 28 formats, plain or compressed.
+"""Traces: recorded sequences of requests, in 28 formats, plain or compressed.
 
-Each call reads the trace again, in memory that does not grow with it; what is cut out of it
-is read through the cut. Formats are in the manual (docs/traces.md), KV-replay's among them (Boza 2018, seed 003,
-chapter 4).
+Each call reads the trace again; memory does not grow with it. The manual lists the formats (docs/traces.md),
+including that of KV-replay (Boza 2018, seed 003, chapter 4).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["Info", "Sizes", "Trace", "Written", "open"]
 
 
 class Sizes(TypedDict):
-    """The sizes in bytes of the requests that have one."""
+    """The sizes of requests in bytes."""
 
     min: int
     mean: float
@@ -34,9 +33,9 @@ class Sizes(TypedDict):
 class Info(TypedDict):
     """The totals of a trace. What it does not contain is None.
 
-    `span_s` is in seconds, `footprint_bytes` the bytes of all keys with their values, or the different bytes of
-    devices. `standard_errors` has an entry for each number that is an estimate, as keys are beyond 4 million.
-    `damage` says from where on the trace makes no sense; all else is of the requests before.
+    `span_s` is in seconds; `footprint_bytes` is the size of all keys with their values, or the number of different
+    bytes of devices. `standard_errors` has an entry for each estimate; beyond 4 million keys their number is one.
+    `damage` names the damage that ended the trace; all else covers the requests before it.
     """
 
     requests: int
@@ -57,7 +56,7 @@ class Info(TypedDict):
 
 
 class Written(TypedDict):
-    """The written requests, the format, and the number of requests that lost a field in it."""
+    """The number of requests written, the format, and the number of requests that lost each field."""
 
     requests: int
     format: str
@@ -65,29 +64,29 @@ class Written(TypedDict):
 
 
 class Trace:
-    """A trace in a file, or a stretch of one.
+    """A trace in a file, or a slice of one.
 
-    As Arrow it is a stream of rows: `polars.DataFrame(trace)` reads it whole, `batches` piece by piece. Columns:
-    `time_ns` since the trace's own zero, `op`, `key` (a number, or the hash of its text), `key_text`, `key_size` and
-    `value_size` in bytes, `client`, `ttl_s`, `offset` in bytes, `device`, `succeeded`; null where the trace has none.
+    It is an Arrow stream: `polars.DataFrame(trace)` reads all of it, `batches` reads it in batches. Columns: `time_ns`
+    since the trace's zero, `op`, `key` (a number, or the hash of its text), `key_text`, `key_size` and `value_size` in
+    bytes, `client`, `ttl_s`, `offset` in bytes, `device`, `succeeded`; null if the trace has no value.
     """
 
     def __init__(self, native: _native.Trace) -> None:
-        """Made by `open`."""
+        """Created by `open`."""
         self._native = native
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The file of the trace."""
         return self._native.path
 
     @property
     def format(self) -> str:
-        """Its format, as given or as found by its content."""
+        """The format, as given or recognised by the content."""
         return self._native.format
 
     def info(self) -> Info:
-        """Reads it once and returns its totals.
+        """Reads the trace once and returns its totals.
 
         Raises:
             TraceError: the file cannot be read. Damage is part of the result instead.
@@ -95,37 +94,37 @@ class Trace:
         return json.loads(self._native.info())
 
     def head(self, requests: int = 10) -> Frame:
-        """The first requests; reads hardly more than it gives.
+        """Returns the first requests, and reads hardly more.
 
         Raises:
-            TraceError: the file cannot be read. Damage among them is warned of (`DamagedTraceWarning`).
+            TraceError: the file cannot be read. Damage among them is a `DamagedTraceWarning`.
         """
         frame, damage = self._native.head(requests)
         warn_of(damage, self)
         return frame
 
     def slice(self, *, from_s: float = 0.0, seconds: float | None = None, requests: int | None = None) -> Trace:
-        """A stretch of it, at its own times; nothing is read yet.
+        """Returns a slice with unchanged times. Reads nothing yet.
 
         Args:
-            from_s: it begins with the first request so many seconds after the trace's first.
-            seconds: it ends before the first request so long after that.
-            requests: it has at most so many requests.
+            from_s: start with the first request this many seconds after the trace's first.
+            seconds: end before the first request this long after the start.
+            requests: the largest number of requests.
 
         Raises:
-            TraceError: a time is below 0.
+            TraceError: a time is negative.
         """
         return Trace(self._native.slice(from_s, seconds, requests))
 
     def batches(self, rows: int = 65_536, *, key_texts: bool = False) -> Iterator[Frame]:
-        """All requests, so many rows at a time.
+        """All requests, in batches of `rows`.
 
         Args:
-            rows: of each frame but the last.
+            rows: the rows of each frame except the last.
             key_texts: keep the texts of keys, which takes memory for every key.
 
         Raises:
-            TraceError: when it comes to where the trace is damaged; all rows before were given.
+            TraceError: at the damage of the trace, after all rows before it.
         """
         return self._native.batches(rows, key_texts)
 
@@ -134,31 +133,31 @@ class Trace:
         return self.batches()
 
     def convert(self, out: str | PathLike[str], *, format: str | None = None, key_texts: bool = True) -> Written:
-        """Writes it to a new file, up to where it is damaged (which is warned of).
+        """Writes the trace to a new file, up to any damage, which is a `DamagedTraceWarning`.
 
         Args:
             out: a new file; an existing one is never replaced.
-            format: parquet, oracle-general, kv-replay, csv or fio-iolog, where the name does not say it.
+            format: parquet, oracle-general, kv-replay, csv or fio-iolog; by default as the file's name shows.
             key_texts: write keys as their texts, which takes memory for every key.
 
         Raises:
-            TraceError: the file is there already, cannot be written, or a request does not fit its format.
+            TraceError: the file exists, cannot be written, or a request does not fit its format.
         """
         written = json.loads(self._native.convert(out, format, key_texts))
         warn_of(written.pop("damage"), self)
         return written
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """All requests as a stream of Arrow; read as it is consumed."""
+        """All requests as an Arrow stream, read as it is consumed."""
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Its format and its file."""
+        """Shows the format and the file."""
         return f"<manometer.trace.Trace: {self.format}, {self.path}>"
 
 
 def native(trace: Trace) -> _native.Trace:
-    """Its compiled half."""
+    """The native object of `trace`."""
     return trace._native
 
 
@@ -179,13 +178,13 @@ def open(
     """Opens a trace in a file.
 
     Args:
-        path: plain, or compressed by gzip, zstd, lz4 or xz.
-        format: where the content is not to decide.
-        columns: what the columns of a CSV file mean, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`.
-        delimiter: the separator; a comma by default.
-        time_unit: of times in CSV and KV-replay: s, ms, us or ns.
+        path: the file, plain or compressed with gzip, zstd, lz4 or xz.
+        format: the format; by default recognised by the content.
+        columns: the columns of a CSV file, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`.
+        delimiter: the delimiter of a CSV file; a comma by default.
+        time_unit: the unit of times in CSV and KV-replay: s, ms, us or ns.
 
     Raises:
-        TraceError: there is no such file, or its format is unknown.
+        TraceError: the file does not exist, or its format is unknown.
     """
     return Trace(_native.open_trace(path, format, columns, delimiter, time_unit))

@@ -1,4 +1,4 @@
-//! Caches on paper, over files and over arrays of numpy.
+//! Cache simulation on trace files and numpy arrays.
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{CurveOptions, MissRatioCurve, knees};
@@ -18,12 +18,12 @@ use crate::error;
 use crate::frame::{Column, Frame, metadata};
 use crate::trace::Trace;
 
-/// Where requests come from.
+/// The source of requests.
 #[derive(FromPyObject)]
 pub(crate) enum Requested<'py> {
-    /// A trace, in blocks of this many bytes where that is given.
+    /// A trace, optionally split into blocks of this many bytes.
     Trace(Py<Trace>, Option<u64>),
-    /// Arrays of one length: keys, sizes, whether each request writes, when it came.
+    /// Arrays of equal length: keys, sizes, whether each request writes, and its time.
     Arrays(
         PyReadonlyArray1<'py, u64>,
         Option<PyReadonlyArray1<'py, u64>>,
@@ -32,18 +32,18 @@ pub(crate) enum Requested<'py> {
     ),
 }
 
-/// The same, without Python.
+/// The source of requests without Python objects.
 enum Source<'a> {
     Trace(&'a Trace, Option<u64>),
     Arrays(Arrays<'a>),
 }
 
-/// Requests in arrays of one length.
+/// Requests in arrays of equal length.
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     keys: &'a [u64],
     sizes: Option<&'a [u64]>,
-    /// 0 reads; anything else writes.
+    /// 0 is a read; anything else is a write.
     writes: Option<&'a [u8]>,
     times_ns: Option<&'a [u64]>,
 }
@@ -87,7 +87,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Reads requests out of arrays.
+/// Reads requests from arrays.
 struct ArrayReader<'a> {
     arrays: Arrays<'a>,
     at: usize,
@@ -112,10 +112,10 @@ impl TraceReader for ArrayReader<'_> {
     }
 }
 
-/// A frame, and what ended the reading of a damaged trace.
+/// A frame, and the damage that ended the trace, if any.
 type FrameWithDamage = (Frame, Option<String>);
 
-/// Every policy at every capacity.
+/// Simulates every policy at every capacity.
 #[pyfunction]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -169,7 +169,7 @@ fn simulated_frame(
     Ok((Frame::of(columns, about)?, damage_text(requests.damage())?))
 }
 
-/// The misses of every policy over all sizes.
+/// Computes the miss-ratio curve of every policy.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the package's function")]
 pub(crate) fn curves(
@@ -214,7 +214,7 @@ fn curve_columns(policies: &[PolicySpec], curves: &[MissRatioCurve], unit: &str)
     ]
 }
 
-/// What ended the reading of a damaged trace; whatever else ended it is an error.
+/// The damage that ended a trace as text; any other error is raised.
 fn damage_text(ended: Option<&TraceError>) -> PyResult<Option<String>> {
     match ended {
         None => Ok(None),
@@ -231,7 +231,7 @@ fn choices(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
     texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(error::cache)
 }
 
-/// Every policy that there is, with its parameters, as one JSON array.
+/// Every policy with its parameters, as one JSON array.
 #[pyfunction]
 pub(crate) fn policies() -> String {
     let parameter = |known: &PolicyParameter| json!({ "name": known.name, "meaning": known.meaning, "default": known.default, "min": known.min, "max": known.max });

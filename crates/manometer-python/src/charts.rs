@@ -1,4 +1,4 @@
-//! The charts of the report: their definitions and their rows.
+//! The report's charts: their definitions and their data.
 
 use manometer_report::{AnalysedRecording, ColumnInfo, ReportError, Scope};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::error::ChartError;
 use crate::recording::Recording;
 
-/// Every chart that there is, as one JSON array.
+/// Every chart, as one JSON array.
 #[pyfunction]
 pub(crate) fn charts() -> String {
     let all = manometer_report::charts().into_iter().map(|chart| {
@@ -32,7 +32,7 @@ pub(crate) fn colours() -> &'static str {
     manometer_report::COLOURS
 }
 
-/// What a chart shows of recordings, as one JSON object.
+/// The data of a chart for recordings, as one JSON object.
 #[pyfunction]
 pub(crate) fn draw(py: Python<'_>, name: &str, recordings: Vec<Py<Recording>>) -> PyResult<String> {
     let recorded: Vec<&AnalysedRecording> = recordings.iter().map(|one| one.get().recorded(py)).collect();
@@ -41,7 +41,7 @@ pub(crate) fn draw(py: Python<'_>, name: &str, recordings: Vec<Py<Recording>>) -
     Ok(json!({ "rows": drawn.rows, "alt_text": drawn.alt_text, "notes": drawn.notes }).to_string())
 }
 
-/// The Vega-Lite specification of a chart that has so many rows; without any, one that says `why`.
+/// The Vega-Lite specification of a chart with `rows` rows; without any, one that shows the reasons `why`.
 #[pyfunction]
 pub(crate) fn chart_spec(name: &str, rows: usize, why: Vec<String>) -> PyResult<String> {
     manometer_report::spec(name, rows, &why).map(|spec| spec.to_string()).map_err(refused)

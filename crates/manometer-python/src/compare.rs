@@ -1,4 +1,4 @@
-//! Whether recordings differ.
+//! Compares recordings.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::error::{self, CompareError};
 use crate::recording::Recording;
 
-/// B against A, or a series in order, as one JSON object.
+/// Compares two recordings, or a series in order. Returns one JSON object.
 #[pyfunction]
 pub(crate) fn compare(py: Python<'_>, paths: Vec<PathBuf>, bound: f64) -> PyResult<String> {
     py.detach(|| compare_json(&paths, bound)).map_err(CompareError::new_err)
@@ -22,21 +22,20 @@ fn compare_json(paths: &[PathBuf], bound: f64) -> Result<String, String> {
     let read = paths.iter().map(|path| RunSet::read(path)).collect::<Result<Vec<_>, _>>();
     let compared = match read.map_err(|error| error.to_string())?.as_slice() {
         [] | [_] => return Err("give two recordings, or a series of them, to compare".to_owned()),
-        // A path that is no UTF-8 has no JSON form.
+        // A path that is not UTF-8 has no JSON form.
         [a, b] => serde_json::to_string(&compare_pair(a, b, bound).map_err(|error| error.to_string())?),
         all => serde_json::to_string(&compare_series(all, bound).map_err(|error| error.to_string())?),
     };
     compared.map_err(|error| error.to_string())
 }
 
-/// The recordings in a folder, and the folders in it that are none.
+/// The recordings in a folder, and the folders in it that are no recordings.
 #[pyfunction]
 pub(crate) fn recordings_in(path: PathBuf) -> PyResult<(Vec<PathBuf>, Vec<PathBuf>)> {
     analysis::recordings_in(&path).map_err(error::recording)
 }
 
-/// What a reader of several recordings together must know, as one JSON array: what should be the same in all of them
-/// and is not.
+/// Findings about several recordings together, as one JSON array: conditions that should be equal and differ.
 #[pyfunction]
 pub(crate) fn findings(py: Python<'_>, recordings: Vec<Py<Recording>>) -> String {
     let recordings: Vec<&measure::Recording> = recordings.iter().map(|one| one.get().recording()).collect();

@@ -1,4 +1,4 @@
-//! Our errors as the package's exceptions, which are defined in Python (`manometer.errors`).
+//! Rust errors as exceptions of the package, which are defined in Python (`manometer.errors`).
 
 use std::fmt::Display;
 
@@ -32,7 +32,7 @@ pub(crate) fn cache(error: OfCache) -> PyErr {
     }
 }
 
-/// A database that refuses.
+/// An error of a database.
 pub(crate) fn database(error: impl Display) -> PyErr {
     DatabaseError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Columns of numbers and texts, handed to other libraries as Arrow without a copy.
+//! Columns of numbers and texts, passed to other libraries as Arrow without copying.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
-/// A column to be.
+/// A column to build.
 pub(crate) struct Column {
     name: String,
     unit: String,
@@ -37,7 +37,7 @@ impl Column {
         Self::new(name, "", Arc::new(values.into_iter().collect::<StringArray>()))
     }
 
-    /// Yes or no.
+    /// Flags.
     pub(crate) fn flags(name: &str, values: impl IntoIterator<Item = Option<bool>>) -> Self {
         Self::new(name, "", Arc::new(values.into_iter().collect::<BooleanArray>()))
     }
@@ -57,8 +57,8 @@ pub(crate) fn metadata<const N: usize>(entries: [(&str, String); N]) -> HashMap<
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A table in memory, in Arrow's layout. Anything that speaks the Arrow PyCapsule interface takes it without a
-/// copy: `polars.DataFrame(frame)`, `pyarrow.table(frame)`.
+/// A table in memory in Arrow's layout. Libraries with the Arrow PyCapsule interface accept it without copying:
+/// `polars.DataFrame(frame)`, `pyarrow.table(frame)`.
 #[pyclass(frozen, module = "manometer")]
 pub(crate) struct Frame {
     schema: SchemaRef,
@@ -66,7 +66,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of `columns`, all of one length.
+    /// The frame of `columns`, which have equal length.
     pub(crate) fn of(columns: Vec<Column>, metadata: HashMap<String, String>) -> PyResult<Self> {
         let fields: Vec<Field> = columns.iter().map(Column::field).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
@@ -74,7 +74,7 @@ impl Frame {
         Self::of_arrays(schema, arrays)
     }
 
-    /// The frame of arrays that fit a schema.
+    /// The frame of arrays that match a schema.
     pub(crate) fn of_arrays(schema: SchemaRef, arrays: Vec<ArrayRef>) -> PyResult<Self> {
         let batch = RecordBatch::try_new(schema, arrays).map_err(wrong)?;
         Ok(Self::of_batch(batch))
@@ -95,7 +95,7 @@ fn wrong(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The field that stands for a whole schema in a stream.
+/// The field that represents a whole schema in a stream.
 pub(crate) fn struct_field(schema: &Schema) -> FieldRef {
     Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
 }
@@ -108,7 +108,7 @@ impl Frame {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The units of the columns that have one, by name.
+    /// The units of columns by name, where they have one.
     #[getter]
     fn units(&self) -> HashMap<String, String> {
         let mut units = self.metadata_values("unit");
@@ -116,13 +116,13 @@ impl Frame {
         units
     }
 
-    /// What columns mean, by name, where that is known.
+    /// The meanings of columns by name, where known.
     #[getter]
     fn meanings(&self) -> HashMap<String, String> {
         self.metadata_values("meaning")
     }
 
-    /// What holds for the whole frame.
+    /// The metadata of the frame.
     #[getter]
     fn metadata(&self) -> HashMap<String, String> {
         self.schema.metadata().clone()

@@ -1,4 +1,4 @@
-//! Other tools' results as recordings.
+//! Imports results of other tools as recordings.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::error::ImportFileError;
 
-/// Imports the files of a format into recordings in the folder `out`; returns their folders.
+/// Imports files of a format as recordings in the folder `out`. Returns their folders.
 #[pyfunction]
 pub(crate) fn import_files(py: Python<'_>, format: &str, files: Vec<PathBuf>, out: PathBuf) -> PyResult<Vec<PathBuf>> {
     let unknown = || ImportFileError::new_err(format!("there is no format `{format}`"));
@@ -15,7 +15,7 @@ pub(crate) fn import_files(py: Python<'_>, format: &str, files: Vec<PathBuf>, ou
     py.detach(|| import(format, &files, &out)).map_err(|error| ImportFileError::new_err(error.to_string()))
 }
 
-/// Storiks' parameter file as an experiment file.
+/// Converts Storiks' parameter file to an experiment file.
 #[pyfunction]
 pub(crate) fn experiment_of_flags(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let text = py.detach(|| manometer_import::experiment_of_flags(&path));

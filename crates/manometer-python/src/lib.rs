@@ -1,8 +1,7 @@
-//! The Rust half of the Python package `manometer`.
+//! The Rust part of the Python package `manometer`.
 //!
-//! One file for each module of the package. Signatures, defaults and documentation are Python's
-//! (`python/manometer/`): this crate converts values and releases
-//! Python's lock while Rust works.
+//! One file per module of the package. Signatures, defaults and documentation are in Python (`python/manometer/`); this
+//! crate converts values and releases the GIL while Rust works.
 
 mod cache;
 mod charts;
@@ -18,7 +17,7 @@ mod trace_batches;
 
 use pyo3::prelude::*;
 
-/// The compiled half of `manometer`; use the package instead.
+/// The compiled part of `manometer`; use the package instead.
 #[pymodule]
 mod _native {
     #[pymodule_export]

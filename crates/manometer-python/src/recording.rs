@@ -1,4 +1,4 @@
-//! A recording: its files, its series, its analysis.
+//! A recording: its files, its series and its analysis.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::settings;
 
 const NS_PER_US: f64 = 1e3;
 
-/// A recording, analysed on first need.
+/// A recording, analysed when first needed.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Recording {
     recording: measure::Recording,
@@ -28,12 +28,12 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// The recording alone.
+    /// The recording without its analysis.
     pub(crate) fn recording(&self) -> &measure::Recording {
         &self.recording
     }
 
-    /// The recording with what the analysis says of it.
+    /// The recording with its analysis.
     pub(crate) fn recorded(&self, py: Python<'_>) -> &AnalysedRecording {
         let analyse = || AnalysedRecording {
             summary: manometer_analysis::summarise(&self.recording),
@@ -80,7 +80,7 @@ impl Recording {
         json!(self.recorded(py).summary).to_string()
     }
 
-    /// A sample series, with the seconds since the recording's begin.
+    /// A sample series, with times in seconds since the start of the recording.
     fn samples(&self, py: Python<'_>, source: &str) -> PyResult<Frame> {
         let known = self.recording.series();
         if !known.iter().any(|name| name == source) {
@@ -92,7 +92,7 @@ impl Recording {
         samples_frame(&self.recording, samples)
     }
 
-    /// Latencies of one operation of a workload, by sample interval or by phase.
+    /// Latencies of an operation of a workload, by sample interval or by phase.
     fn latency(&self, py: Python<'_>, operation: &str, workload: Option<&str>, by_phase: bool) -> PyResult<Frame> {
         let primary = self.recording.plan.primary().map(|primary| primary.name.as_str());
         let Some(workload) = workload.or(primary) else {
@@ -183,9 +183,9 @@ fn latency_columns(histograms: &[LatencyHistogram]) -> Vec<Column> {
 struct Row<'a> {
     run: String,
     phase: &'a PhaseSummary,
-    /// What the sweep and the phase set.
+    /// The settings of the sweep and the phase.
     settings: Settings,
-    /// The step of the pressure scale that it is on, from 1.
+    /// Its step of the pressure scale, from 1.
     step: Option<u64>,
 }
 
@@ -208,7 +208,7 @@ fn rows<'a>(py: Python<'_>, recordings: &'a [Py<Recording>]) -> Vec<Row<'a>> {
     rows
 }
 
-/// The columns that say which phase a row is of; `named` where it is of one of several recordings.
+/// The columns that identify a phase; with `named`, also its recording.
 fn phase_columns(rows: &[Row<'_>], named: bool) -> Vec<Column> {
     let mut columns = Vec::new();
     if named {
@@ -226,7 +226,7 @@ fn setting_columns(rows: &[Row<'_>]) -> Vec<Column> {
 
 fn estimate_columns(estimates: &[&MeanEstimate]) -> Vec<Column> {
     let unit = estimates.first().map(|first| first.unit.as_str()).unwrap_or_default();
-    // Recordings that are judged by different criteria have no unit in common.
+    // Recordings judged by different criteria have no common unit.
     let unit = if estimates.iter().all(|estimate| estimate.unit == unit) { unit } else { "" };
     let all = || estimates.iter();
     vec![
@@ -248,7 +248,7 @@ fn ratio_columns(ratios: &[&IntervalEstimate]) -> Vec<Column> {
     ]
 }
 
-/// The phases of recordings, a row each.
+/// The phases of recordings, one row each.
 #[pyfunction]
 pub(crate) fn phases(py: Python<'_>, recordings: Vec<Py<Recording>>, named: bool) -> PyResult<Frame> {
     let rows = rows(py, &recordings);
@@ -265,7 +265,7 @@ pub(crate) fn phases(py: Python<'_>, recordings: Vec<Py<Recording>>, named: bool
     Frame::of(columns, metadata([]))
 }
 
-/// The pressures of phases: the primary's, or those of a neighbour with its performance.
+/// The pressures of phases: those of the primary, or those of a neighbour with its performance.
 #[pyfunction]
 pub(crate) fn pressures(
     py: Python<'_>,

@@ -18,26 +18,26 @@ pub(crate) struct Database {
     is_read_only: bool,
 }
 
-/// A database as it was.
+/// A snapshot of a database.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Snapshot(rlsm::Snapshot);
 
-/// Writes that are made together.
+/// A batch of writes.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Batch(Mutex<rlsm::Batch>);
 
-/// Keys in order, with their values.
+/// An iterator over keys in order with their values.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Pairs(Mutex<ReadAhead>);
 
-/// What is read of an iterator at once.
+/// A chunk of an iterator, read ahead.
 struct ReadAhead {
     pairs: Iter,
-    /// What ended it behind pairs that were given.
+    /// The error that ends it after the pairs returned before.
     failed: Option<rlsm::Error>,
 }
 
-/// Pairs are given together up to so many bytes.
+/// Maximum size of a chunk in bytes.
 const AHEAD_BYTES: usize = 1 << 20;
 
 impl ReadAhead {
@@ -76,21 +76,21 @@ impl Database {
         database.ok_or_else(|| error::database("the database is closed: open it again"))
     }
 
-    /// Does something with the database while other threads of Python run.
+    /// Calls `work` with the database while other Python threads run.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&rlsm::Database) -> rlsm::Result<T> + Send,
     ) -> PyResult<T> {
         let database = self.open_one()?;
-        // The last handle closes the database, which writes: within the same stretch.
+        // The last handle closes the database, which writes: also without the GIL.
         py.detach(move || work(&database)).map_err(error::database)
     }
 }
 
 #[pymethods]
 impl Database {
-    /// Opens, and makes, the database in a folder. `sync_s`: seconds between syncs, 0 for each write, below 0 for none.
+    /// Opens or creates the database in a folder. `sync_s`: seconds between syncs, 0 for each write, negative for none.
     #[staticmethod]
     fn open(
         py: Python<'_>,
@@ -113,7 +113,7 @@ impl Database {
         Ok(Self { open: RwLock::new(Some(Arc::new(database))), is_read_only: read_only })
     }
 
-    /// Writes everything to the device and closes the database; closing twice is no error.
+    /// Persists everything and closes the database; closing twice is no error.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let synced = py.detach(|| {
             let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
@@ -149,7 +149,7 @@ impl Database {
         self.with(py, |database| database.delete_range(low, high))
     }
 
-    /// Makes the writes of a batch, which is empty from then on, unless they fail.
+    /// Applies the writes of a batch, which is then empty unless they fail.
     fn write(&self, py: Python<'_>, batch: &Bound<'_, Batch>) -> PyResult<()> {
         let batch = batch.get();
         self.with(py, |database| {
@@ -164,7 +164,7 @@ impl Database {
         self.with(py, |database| Ok(database.snapshot())).map(Snapshot)
     }
 
-    /// The keys from `low` up to, but without, `high`, now or at a snapshot.
+    /// The keys from `low` up to, and excluding, `high`, now or at a snapshot.
     fn range(
         &self,
         py: Python<'_>,
@@ -203,7 +203,7 @@ impl Database {
         self.with(py, |database| database.backup(&path))
     }
 
-    /// How the database stands, as one JSON object.
+    /// Statistics of the database, as one JSON object.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         let stats = self.with(py, rlsm::Database::stats)?;
         let counters = json!({
@@ -261,7 +261,7 @@ impl Batch {
 
 #[pymethods]
 impl Pairs {
-    /// The next pairs, so many at most; none at the end.
+    /// The next pairs, at most `most`; empty at the end.
     fn next<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let read = py.detach(|| {
             let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,7 +272,7 @@ impl Pairs {
     }
 }
 
-/// The damage in the database in a folder, which must not be open.
+/// The damage of the database in a folder, which must not be open.
 #[pyfunction]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
     let found = py.detach(|| rlsm::verify(&path)).map_err(error::database)?;

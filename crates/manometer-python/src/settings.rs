@@ -1,4 +1,4 @@
-//! Settings as columns, and experiments that are written as dictionaries.
+//! Settings as columns, and experiments written as dictionaries.
 
 use manometer_measure::plan::Settings;
 use pyo3::prelude::*;
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::error::ExperimentError;
 use crate::frame::Column;
 
-/// A column for each setting of any of `rows`, in the order in which they first appear: numbers where all are, flags
-/// where all are, else texts.
+/// A column for each setting of any of `rows`, in order of first appearance: numbers or flags if all values are, else
+/// texts.
 pub(crate) fn columns(rows: &[Settings]) -> Vec<Column> {
     let mut names: Vec<&String> = Vec::new();
     for name in rows.iter().flat_map(Settings::keys) {

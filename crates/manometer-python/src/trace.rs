@@ -1,4 +1,4 @@
-//! Traces: open, slice, describe, convert.
+//! Traces: open, slice, summarise, convert.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::error;
 use crate::frame::Frame;
 use crate::trace_batches::{BATCH_ROWS, TraceBatches, stream};
 
-/// A trace in a file, with its slices, one after the other. Each use reads the file again.
+/// A trace in a file, with its slices in order. Each use reads the file again.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Trace {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Begins to read.
+    /// Opens a reader.
     pub(crate) fn reader(&self, key_texts: bool) -> Result<Box<dyn TraceReader>, TraceError> {
         let trace = open(&self.path, &self.form.options(key_texts)?)?;
         let cut = |reader, stretch: &Stretch| Box::new(Slice::new(reader, *stretch)) as Box<dyn TraceReader>;
@@ -31,7 +31,7 @@ impl Trace {
     }
 }
 
-/// Opens a trace, in the given format, or in the one that its content has.
+/// Opens a trace in the given format, or recognises it by the content.
 #[pyfunction]
 pub(crate) fn open_trace(
     py: Python<'_>,
@@ -69,7 +69,7 @@ impl Trace {
         Ok(Self { path: self.path.clone(), form: self.form.clone(), format: self.format, stretches })
     }
 
-    /// What it holds, as one JSON object.
+    /// The summary, as one JSON object.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         let info = py.detach(|| {
             let mut reader = self.reader(false)?;
@@ -91,7 +91,7 @@ impl Trace {
         info.map_err(error::trace)
     }
 
-    /// The first requests, and what ended the reading before there were so many.
+    /// The first requests, and the error that ended the reading early, if any.
     fn head(&self, py: Python<'_>, requests: usize) -> PyResult<(Frame, Option<String>)> {
         let read = py.detach(|| {
             let mut reader = self.reader(true)?;
@@ -111,7 +111,7 @@ impl Trace {
         read.map_err(error::trace)
     }
 
-    /// All requests, so many rows at a time.
+    /// All requests in batches of `rows`.
     fn batches(&self, py: Python<'_>, rows: usize, key_texts: bool) -> PyResult<TraceBatches> {
         let reader = py.detach(|| self.reader(key_texts)).map_err(error::trace)?;
         Ok(TraceBatches::new(reader, rows))
@@ -126,7 +126,7 @@ impl Trace {
         stream(self.batches(py, BATCH_ROWS, true)?, py, requested_schema)
     }
 
-    /// Writes it to a new file; returns what was written, as one JSON object.
+    /// Writes the trace to a new file. Returns a summary of what was written, as one JSON object.
     fn convert(&self, py: Python<'_>, out: PathBuf, format: Option<&str>, key_texts: bool) -> PyResult<String> {
         py.detach(|| self.write(&out, format, key_texts)).map_err(error::trace)
     }
@@ -143,7 +143,7 @@ impl Trace {
             Ok(json!({ "requests": requests, "format": format.name, "losses": losses, "damage": damage }))
         });
         if written.is_err() {
-            // Half a trace does not stay.
+            // Removes an incomplete trace.
             let _ = std::fs::remove_file(out);
         }
         written.map(|written| written.to_string())

@@ -1,4 +1,4 @@
-//! The requests of a trace, batch by batch, so that memory does not grow with it.
+//! The requests of a trace in batches, so that memory does not grow with the trace.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use crate::error;
 use crate::frame::{Frame, struct_field};
 
-/// Default number of rows in a batch: some megabytes.
+/// Default number of rows in a batch: a few megabytes.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
 /// An iterator of frames.
@@ -22,9 +22,9 @@ pub(crate) struct TraceBatches(Mutex<Rows>);
 struct Rows {
     reader: Box<dyn TraceReader>,
     rows: usize,
-    /// What was read beyond the last batch.
+    /// Records read beyond the last batch.
     records: Vec<Record>,
-    /// The error that ended the reading, until it was raised.
+    /// The error that ended the reading, until it is raised.
     ended: Option<Result<(), TraceError>>,
 }
 
@@ -37,7 +37,7 @@ impl TraceBatches {
 impl Iterator for Rows {
     type Item = Result<RecordBatch, TraceError>;
 
-    /// The next rows; after the last of them the damage that ended them, if any did.
+    /// The next batch; after the last one the damage that ended the trace, if any.
     fn next(&mut self) -> Option<Self::Item> {
         let mut batch = Vec::new();
         while self.records.len() < self.rows && self.ended.is_none() {

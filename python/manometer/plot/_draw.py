@@ -1,4 +1,4 @@
-"""From a chart's name and recordings, or figures, to an Altair object."""
+"""Draws a chart of recordings or rows as an Altair chart."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from manometer.errors import ChartError
 One: TypeAlias = Recording | str | PathLike[str]
 """A recording, or its folder."""
 Many: TypeAlias = Recordings | Recording | str | PathLike[str] | Iterable[One]
-"""Recordings, the folder that holds them, or one."""
+"""Recordings, a folder of recordings, or one recording."""
 Figures: TypeAlias = Frame | Sequence[Mapping[str, Any]]
-"""Rows of a chart that is of no recording: a frame, or dictionaries."""
+"""The rows of a chart that shows no recording: a frame, or dictionaries."""
 
 _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
 
-# Where the page would say how wide a chart is.
+# Width of charts that fill the page in the report, in pixels.
 _WIDTH = 800
 _LEGEND = {"columns": 3, "labelLimit": 320, "symbolOpacity": 1}
 
 
 @lru_cache
 def charts() -> dict[str, dict[str, Any]]:
-    """Every chart by its name: title, origin, caption, scope, columns."""
+    """Every chart by name: title, origin, caption, scope, columns."""
     return {chart["name"]: chart for chart in json.loads(_native.charts())}
 
 
 @lru_cache
 def _colours() -> dict[str, Any]:
-    """The report's colours on a light ground."""
+    """The report's colours for a light background."""
     return json.loads(_native.colours())["light"]
 
 
@@ -48,12 +48,12 @@ def of_one(name: str, recording: One) -> ChartType:
 
 
 def of_many(name: str, recordings: Many) -> ChartType:
-    """The chart `name` of several recordings together, or of one."""
+    """The chart `name` of one or more recordings."""
     return _of_recordings(name, _many(recordings))
 
 
 def of_figures(name: str, rows: Figures) -> ChartType:
-    """The chart `name` of rows that have its columns."""
+    """The chart `name` of `rows` with its columns."""
     wanted: list[str] = [column["name"] for column in charts()[name]["columns"]]
     values = rows.rows() if isinstance(rows, Frame) else [dict(row) for row in rows]
     for row in values:
