@@ -40,7 +40,7 @@ impl KeySample {
             Sampling::Full => (SpatialFilter::ALL, usize::MAX),
             Sampling::Rate(rate) => (SpatialFilter::of_rate(rate)?, usize::MAX),
             Sampling::Keys(0) => {
-                return Err(CacheError::Invalid("a sample of 0 keys says nothing: take some thousand".to_owned()));
+                return Err(CacheError::Invalid("a sample of 0 keys gives no estimate: use some thousand".to_owned()));
             }
             Sampling::Keys(keys) => (SpatialFilter::ALL, keys),
         };

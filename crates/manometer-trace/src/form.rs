@@ -52,7 +52,7 @@ impl TraceForm {
         match (&self.columns, self.delimiter) {
             (None, None) => Ok(None),
             (None, Some(delimiter)) => {
-                wrong(delimiter, "it parts columns: say what they mean with `columns`, or leave it out")
+                wrong(delimiter, "it separates columns: name them with `columns`, or leave it out")
             }
             (Some(columns), None) => columns.parse().map(Some),
             (Some(columns), Some(delimiter)) => match u8::try_from(delimiter) {
@@ -78,7 +78,7 @@ mod tests {
         assert!(!read(form(None, None)).unwrap());
         assert!(read(form(Some("key=1"), None)).unwrap() && read(form(Some("key=1"), Some('\t'))).unwrap());
         let cases = [
-            (form(None, Some(';')), "say what they mean with `columns`"),
+            (form(None, Some(';')), "name them with `columns`"),
             (form(Some("key=1"), Some('é')), "one ASCII character"),
             (form(Some("key"), None), "has no `=`"),
             (TraceForm { input_format: Some("tape".to_owned()), ..TraceForm::default() }, "write one of parquet"),

@@ -149,10 +149,10 @@ fn missing(field: &str, wanted: &str) -> CacheError {
 
 fn given(field: &str, text: Option<String>) -> Result<String, CacheError> {
     let wanted = match field {
-        "device" => "what results call it",
+        "device" => "its name in the results",
         "currency" => "three letters, as USD",
-        "source" => "who says so",
-        _ => "what it is sold as",
+        "source" => "where the price comes from",
+        _ => "the product as it is sold",
     };
     text.filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(field, wanted))
 }

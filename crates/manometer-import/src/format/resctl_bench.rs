@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::findings;
 use crate::import_format::{ImportFormat, read_each};
 use crate::input::{all_lines, file_stem};
-use crate::{ImportedRun, ImportError, ImportedPhase, SampleTable};
+use crate::{ImportError, ImportedPhase, ImportedRun, SampleTable};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "resctl-bench",

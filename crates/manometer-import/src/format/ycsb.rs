@@ -16,7 +16,7 @@ use crate::findings;
 use crate::import_format::ImportFormat;
 use crate::input::Lines;
 use crate::single_run::SingleRun;
-use crate::{ImportedRun, ImportError, program_output};
+use crate::{ImportError, ImportedRun, program_output};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ycsb",

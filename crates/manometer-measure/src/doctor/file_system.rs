@@ -255,11 +255,11 @@ mod tests {
     #[test]
     fn the_data_mode_is_named_once_if_the_options_have_it() {
         for data in [Some(DataMode::Mode("writeback".to_owned())), None] {
-            let said = ext4(&["data=writeback", "rw"], data);
-            assert_eq!(said.text, "data=writeback,rw: no harmful option");
+            let check = ext4(&["data=writeback", "rw"], data);
+            assert_eq!(check.text, "data=writeback,rw: no harmful option");
         }
-        let said = ext4(&["data=writeback", "rw"], Some(DataMode::Mode("writeback".to_owned())));
-        assert!(said.remedy.contains("data=ordered"), "{}", said.remedy);
+        let check = ext4(&["data=writeback", "rw"], Some(DataMode::Mode("writeback".to_owned())));
+        assert!(check.remedy.contains("data=ordered"), "{}", check.remedy);
         assert_eq!(file_system("xfs", &["rw"]).check_options().text, "rw: no harmful option");
     }
 

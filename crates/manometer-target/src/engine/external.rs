@@ -16,8 +16,8 @@ const ACCESS: [&str; 3] = ["address", "cluster", "flush"];
 
 /// The advice for data of another experiment, and for unsuitable data.
 const REMEDIES: [&str; 2] = [
-    "reuse it with `--reuse`, or say `flush = true` to have that server emptied, whatever it holds",
-    "say `flush = true` to have that server emptied, whatever it holds, or choose an empty one",
+    "reuse it with `--reuse`, or set `flush = true` to empty that server, whatever it contains",
+    "set `flush = true` to empty that server, whatever it contains, or choose an empty one",
 ];
 
 /// An external server, as an engine accesses it.

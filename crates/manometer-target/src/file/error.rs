@@ -25,7 +25,7 @@ pub enum FileError {
         free: Option<ByteSize>,
     },
     /// A file of this name exists and may hold somebody's data.
-    #[error("{0} exists and was not made by Manometer: name another file, or say that it may be overwritten")]
+    #[error("{0} exists and was not made by Manometer: name another file, or allow overwriting it")]
     ForeignFile(PathBuf),
     /// The name belongs to a directory, a device or anything else but a regular file.
     #[error("{0} is no regular file: name a file, which is made when it does not exist")]

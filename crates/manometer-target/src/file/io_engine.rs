@@ -35,10 +35,10 @@ impl IoEngine {
         match self {
             Self::IoUring => {
                 "containers and the sysctl kernel.io_uring_disabled often forbid it, and Linux 5.11 is needed; \
-                 use libaio or leave io_engine unsaid"
+                 use libaio or leave io_engine out"
             }
-            Self::Libaio => "the sysctl fs.aio-max-nr may be used up; use posix or leave io_engine unsaid",
-            Self::Posix => "leave io_engine unsaid",
+            Self::Libaio => "the sysctl fs.aio-max-nr may be used up; use posix or leave io_engine out",
+            Self::Posix => "leave io_engine out",
         }
     }
 }

@@ -575,7 +575,7 @@ fn a_server_that_is_not_there_is_named() {
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
         let error = open(name, Path::new("/nowhere/at/all"), json!({ "address": address })).err().unwrap().to_string();
-        assert!(error.contains(&address) && error.contains("nobody listens there"), "{error}");
+        assert!(error.contains(&address) && error.contains("no server listens there"), "{error}");
     }
 }
 

@@ -130,7 +130,7 @@ impl Csv {
         let roles = in_unit(self.roles_by(line)?, self.time_unit_ns).map_err(|error| error.to_string())?;
         if !roles.iter().any(|role| role.has_key()) {
             let shown = text::show(line);
-            return Err(format!("the header {shown} names no key: say what the columns mean with --columns").into());
+            return Err(format!("the header {shown} names no key: name the columns with --columns").into());
         }
         self.roles = Some(roles);
         Ok(())

@@ -96,7 +96,7 @@ fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt6
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let wide = cast(column, &DataType::UInt64).map_err(|error| format!("column `{name}`: {error}"))?;
     if wide.null_count() > column.null_count() {
-        return Err(format!("column `{name}` holds what is no whole number of 64 bits").into());
+        return Err(format!("column `{name}` has a value that is not a 64-bit integer").into());
     }
     Ok(Some(wide.as_primitive::<UInt64Type>().clone()))
 }

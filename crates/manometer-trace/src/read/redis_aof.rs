@@ -142,7 +142,7 @@ impl Aof {
                 Ok(())
             }
             [] | [b'\r'] => Err("the trace ends inside a command".into()),
-            _ => Err("a word is longer than its length says".into()),
+            _ => Err("a word is longer than its length field".into()),
         }
     }
 

@@ -234,7 +234,7 @@ fn varint(bytes: &mut &[u8]) -> Result<u32, Fault> {
 
 fn slice<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
     let length = varint(bytes)? as usize;
-    let (slice, rest) = bytes.split_at_checked(length).ok_or("a key or value goes on beyond its entry")?;
+    let (slice, rest) = bytes.split_at_checked(length).ok_or("a key or value extends beyond its entry")?;
     *bytes = rest;
     Ok(slice)
 }

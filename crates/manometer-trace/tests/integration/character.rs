@@ -120,7 +120,7 @@ fn the_exponent_of_zipf_is_found_with_its_error() {
 }
 
 #[test]
-fn a_popularity_that_is_no_zipf_is_not_fitted() {
+fn the_verdict_of_another_popularity_is_not_zipf() {
     let mut random = random(7);
     // Two levels: a tenth of the keys are nine times as popular as the others.
     let levels: Vec<u64> = (0..2000)

@@ -71,7 +71,7 @@ impl FilesPlan {
     /// The first invalid setting.
     pub(crate) fn new(settings: &FilesSettings) -> Result<Self, SettingError> {
         let own = Self::of(settings.personality);
-        let bytes = |said: Option<ByteSize>, own: u64| said.map_or(own, |said| said.0);
+        let bytes = |setting: Option<ByteSize>, own: u64| setting.map_or(own, |setting| setting.0);
         let plan = Self {
             files: settings.files.unwrap_or(own.files),
             mean_file_bytes: bytes(settings.mean_file_size, own.mean_file_bytes),

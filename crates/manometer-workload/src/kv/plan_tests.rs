@@ -179,15 +179,15 @@ fn keys_and_lengths_are_as_the_properties_say() {
 
 #[test]
 fn what_the_properties_say_of_length_and_speed_is_kept_and_noted() {
-    let said = [("target", "5000"), ("maxexecutiontime", "60"), ("operationcount", "100")];
-    let mut settings = with(&said);
+    let limits = [("target", "5000"), ("maxexecutiontime", "60"), ("operationcount", "100")];
+    let mut settings = with(&limits);
     let plan = KvPlan::new(&settings).unwrap();
     let wanted = RunProperties { target: Some(5000.0), max_execution_s: Some(60), operation_count: Some(100) };
     assert_eq!((plan.run_properties, plan.operations), (wanted, None));
     assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
     settings.operations = Some(100);
     assert_eq!(KvPlan::new(&settings).unwrap().notes.len(), 1);
-    let zero = KvPlan::new(&with(&said.map(|(name, _)| (name, "0")))).unwrap();
+    let zero = KvPlan::new(&with(&limits.map(|(name, _)| (name, "0")))).unwrap();
     assert_eq!(zero.run_properties, RunProperties::default());
 }
 

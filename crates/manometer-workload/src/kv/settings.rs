@@ -99,14 +99,14 @@ pub struct KvSettings {
 impl KvSettings {
     /// The proportions that are set, by the names of YCSB's properties.
     pub(super) fn proportions(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let said = [
+        let proportions = [
             ("readproportion", self.read_proportion),
             ("updateproportion", self.update_proportion),
             ("insertproportion", self.insert_proportion),
             ("scanproportion", self.scan_proportion),
             ("readmodifywriteproportion", self.read_modify_write_proportion),
         ];
-        said.into_iter().filter_map(|(name, share)| Some((name, share?)))
+        proportions.into_iter().filter_map(|(name, share)| Some((name, share?)))
     }
 
     /// The external servers that the options name, if any.

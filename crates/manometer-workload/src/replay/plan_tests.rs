@@ -131,7 +131,7 @@ fn a_delimiter_of_no_columns_is_refused() {
             (settings.file.form.delimiter, settings.file.form.columns) = (Some(','), columns.map(str::to_owned));
         }
     };
-    refused("read,a,1,\n", separated(None), "say what they mean with `columns`");
+    refused("read,a,1,\n", separated(None), "name them with `columns`");
     assert!(planned("read,a,1,\n", separated(Some("op=0,key=1,time_ms=2"))).is_ok());
     let settings = ReplaySettings { engine: "null".to_owned(), ..ReplaySettings::default() };
     let mut separated_alone = settings;

@@ -76,12 +76,12 @@ impl<'a> ReplayWorkload<'a> {
         self.at_work.load(Ordering::Acquire) == 0
     }
 
-    /// Reports the loss of the engine once. The replay goes on, since a server may come back.
+    /// Reports the loss of the engine once. The replay continues, because a server may come back.
     fn check_engine(&mut self, now_ns: u64) {
         if let Err(error) = self.engine.check_background()
             && !std::mem::replace(&mut self.has_reported_engine, true)
         {
-            let text = format!("the replay goes on, and counts what fails: {error}");
+            let text = format!("the replay continues and counts failed requests: {error}");
             self.events.push(WorkloadEvent::Note { t_ns: now_ns, text });
         }
     }

@@ -68,7 +68,7 @@ fn db_bench_is_the_primary() {
     }
     let samples = Recording::open(&scene.path("rec")).unwrap().samples("primary").unwrap();
     assert!(samples.column("read.requests").unwrap().iter().any(Option::is_some));
-    assert!(samples.column("read.bytes").unwrap().iter().all(Option::is_none), "db_bench tells no bytes: a gap");
+    assert!(samples.column("read.bytes").unwrap().iter().all(Option::is_none), "db_bench reports no bytes: a gap");
 }
 
 /// Starts a run with `TALKER` beside it and waits for what it has started.

@@ -22,7 +22,7 @@ RATE
 phase = "300ms"
 "#;
 
-/// Runs `PACED` with `rate`; tells the summary and the primary's samples.
+/// Runs `PACED` with `rate` and returns the summary and the primary's samples.
 fn paced(scene: &Scene, rate: &str) -> (Value, Samples) {
     scene.write("paced.toml", &PACED.replace("RATE", rate));
     let summary = scene.run("run paced.toml --out rec --format json").status(0).json();

@@ -36,7 +36,7 @@ pub struct TraceRequest {
     pub offset: u64,
     /// The length.
     pub bytes: u32,
-    /// Its sequential stream, whoever sends it.
+    /// The sequential stream of the request, independent of its sender.
     pub stream: u32,
     /// The operation.
     pub kind: TraceOperation,

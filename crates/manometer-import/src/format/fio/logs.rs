@@ -9,7 +9,7 @@ use manometer_measure::LatencyHistogram;
 use crate::findings;
 use crate::input::Lines;
 use crate::single_run::SingleRun;
-use crate::{ImportedRun, ImportError};
+use crate::{ImportError, ImportedRun};
 
 /// The length of the samples that requests are collected in.
 const SAMPLE_MS: u64 = 1000;

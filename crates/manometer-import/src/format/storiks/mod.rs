@@ -30,7 +30,7 @@ use self::phases::Change;
 use crate::findings;
 use crate::import_format::{ImportFormat, read_each};
 use crate::input::{Lines, file_stem, ns_of_ms};
-use crate::{ImportedRun, ImportError, SampleTable, program_output};
+use crate::{ImportError, ImportedRun, SampleTable, program_output};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "storiks",

@@ -163,7 +163,7 @@ impl Config {
                 place: "options".to_owned(),
                 value: wanted.to_string(),
                 reason: format!(
-                    "the database keeps {} from when it was made; make it anew or leave the option as it was",
+                    "the database was created with {}; create a new one, or restore the option",
                     kept.get(&name).unwrap_or(&Value::Null)
                 ),
                 name,

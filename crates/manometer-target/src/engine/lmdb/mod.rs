@@ -2,7 +2,7 @@
 //!
 //! Every put and delete is its own transaction; LMDB allows one writer at a time. Every get reads its own snapshot and
 //! copies the value: a snapshot kept until the next request would stop LMDB from reusing freed pages while the client
-//! pauses, and the pages of a value that nobody touches would never be read.
+//! pauses, and pages of a value that are never touched would not be read.
 
 mod options;
 

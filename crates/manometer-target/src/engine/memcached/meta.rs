@@ -109,7 +109,7 @@ fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
     let message = wire.text(line);
     let remedy = match message.as_str() {
         "SERVER_ERROR object too large for cache" => {
-            "; choose smaller values, or let it take larger ones (`max_item_size`)"
+            "; choose smaller values, or allow larger ones (`max_item_size`)"
         }
         text if text.starts_with("SERVER_ERROR out of memory") => "; give it more memory (`memory_mib`)",
         "ERROR" => "; memcached 1.6 or later is needed",

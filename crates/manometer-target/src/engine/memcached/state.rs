@@ -10,12 +10,12 @@ use crate::engine::{StateColumn, StateSampler, columns};
 
 /// The columns of its state.
 pub(super) const STATE: &[StateColumn] = &[
-    ("bytes", "B", "Items that it holds."),
-    ("curr_items", "items", "How many they are."),
+    ("bytes", "B", "Size of the stored items."),
+    ("curr_items", "items", "Items stored."),
     ("curr_connections", "connections", "Connections."),
     ("active_slabs", "slabs", "Slab classes in use."),
     ("total_malloced", "B", "Memory given to slabs."),
-    ("evictions", "items/s", "Items thrown out for want of memory."),
+    ("evictions", "items/s", "Items evicted for lack of memory."),
     ("get_hits", "keys/s", "Keys looked up and found."),
     ("get_misses", "keys/s", "Keys looked up and not found."),
     ("cmd_set", "keys/s", "Items put."),
@@ -23,11 +23,11 @@ pub(super) const STATE: &[StateColumn] = &[
     ("bytes_written", "B/s", "Bytes to clients."),
     ("rusage_user", "s/s", "The server's processor time in the program."),
     ("rusage_system", "s/s", "The server's processor time in the kernel."),
-    ("slab_<N>.chunk_size", "B", "Room for one item in slab class N."),
+    ("slab_<N>.chunk_size", "B", "Chunk size of slab class N."),
     ("slab_<N>.total_pages", "pages", "Pages of slab class N."),
-    ("slab_<N>.used_chunks", "chunks", "Chunks of slab class N that hold an item."),
+    ("slab_<N>.used_chunks", "chunks", "Used chunks of slab class N."),
     ("slab_<N>.cmd_set", "keys/s", "Items put into slab class N."),
-    ("slab_<N>.evicted", "items/s", "Items of slab class N thrown out for want of memory."),
+    ("slab_<N>.evicted", "items/s", "Items evicted from slab class N for lack of memory."),
 ];
 
 const GAUGES: [&str; 3] = ["bytes", "curr_items", "curr_connections"];

@@ -11,20 +11,20 @@ use crate::engine::{StateColumn, StateSampler, columns};
 
 /// The columns of its state.
 pub(super) const STATE: &[StateColumn] = &[
-    ("used_memory", "B", "Memory that the server has allocated."),
-    ("used_memory_rss", "B", "Memory that the system has given it."),
-    ("keys", "keys", "Keys that it holds."),
+    ("used_memory", "B", "Memory allocated by the server."),
+    ("used_memory_rss", "B", "Resident memory of the server."),
+    ("keys", "keys", "Keys stored."),
     ("connected_clients", "clients", "Connections."),
     ("rdb_bgsave_in_progress", "flag", "Whether a snapshot is being written."),
     ("aof_rewrite_in_progress", "flag", "Whether the append-only file is being rewritten."),
     ("commands", "commands/s", "Commands answered."),
     ("keyspace_hits", "keys/s", "Keys looked up and found."),
     ("keyspace_misses", "keys/s", "Keys looked up and not found."),
-    ("evicted_keys", "keys/s", "Keys thrown out for want of memory."),
-    ("expired_keys", "keys/s", "Keys whose time ran out."),
+    ("evicted_keys", "keys/s", "Keys evicted for lack of memory."),
+    ("expired_keys", "keys/s", "Expired keys."),
     ("net_input_bytes", "B/s", "Bytes from clients."),
     ("net_output_bytes", "B/s", "Bytes to clients."),
-    ("aof_delayed_fsync", "syncs/s", "Syncs of the append-only file that came late."),
+    ("aof_delayed_fsync", "syncs/s", "Delayed syncs of the append-only file."),
     ("used_cpu_user", "s/s", "The server's processor time in the program."),
     ("used_cpu_sys", "s/s", "The server's processor time in the kernel."),
 ];

@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     },
     EngineOption {
         name: "maintenance",
-        values: "`background`, `inline` (whoever writes flushes and compacts)",
+        values: "`background`, `inline` (the writing thread flushes and compacts)",
         default: "`background`",
     },
     EngineOption {

@@ -64,7 +64,7 @@ impl Remote {
         let limit_s = if doing == CONNECTING { CONNECT_LIMIT } else { ANSWER_LIMIT }.as_secs();
         match error.kind() {
             Kind::WouldBlock | Kind::TimedOut => self.failed(doing, format_args!("no answer for {limit_s} s")),
-            Kind::ConnectionRefused => self.failed(doing, "nobody listens there; start it, or correct `address`"),
+            Kind::ConnectionRefused => self.failed(doing, "no server listens there; start it, or correct `address`"),
             Kind::UnexpectedEof | Kind::ConnectionReset | Kind::BrokenPipe => {
                 self.failed(doing, format_args!("it went away ({error})"))
             }

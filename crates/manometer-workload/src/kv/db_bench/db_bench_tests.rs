@@ -49,7 +49,7 @@ fn defaults_are_db_benchs() {
 fn the_distribution_is_described_correctly() {
     let ranges = [("keyrange_num", "30"), ("keyrange_dist_a", "14.18")];
     let power = [("key_dist_a", "0.002312"), ("key_dist_b", "0.3467")];
-    for (name, pairs, told) in [
+    for (name, pairs, expected) in [
         ("fillseq", &[][..], "sequential"),
         ("deleteseq", &[], "sequential"),
         ("readreverse", &[], "sequential"),
@@ -68,7 +68,7 @@ fn the_distribution_is_described_correctly() {
             "key ranges by a two-term exponential, within them a power law 0.002312·x^0.3467",
         ),
     ] {
-        assert_eq!(plan(name, pairs).spec.describe_distribution(), told, "{name}");
+        assert_eq!(plan(name, pairs).spec.describe_distribution(), expected, "{name}");
     }
 }
 

@@ -127,8 +127,8 @@ struct BenchmarkResolver<'a> {
 impl BenchmarkResolver<'_> {
     fn key_bytes(&self) -> Result<u32, KvError> {
         const WANTED: &str = "write a number from 1 to 32768 that leaves every record a key of its own";
-        let said = self.parameters.number("key_size", WANTED, |_| true)?;
-        let key_bytes = self.settings.key_size.or(said).unwrap_or(KEY_BYTES);
+        let parameter = self.parameters.number("key_size", WANTED, |_| true)?;
+        let key_bytes = self.settings.key_size.or(parameter).unwrap_or(KEY_BYTES);
         let numbers_fit = key_bytes >= 8 || self.records <= 1 << (8 * key_bytes);
         if !(1..=KEY_BYTES_MAX).contains(&key_bytes) || !numbers_fit {
             return Err(KvError::BadSetting { name: "key_size", got: key_bytes.to_string(), wanted: WANTED });
@@ -137,15 +137,15 @@ impl BenchmarkResolver<'_> {
     }
 
     fn values(&self) -> Result<ValueForm, KvError> {
-        let said = self.parameters.count("value_size", 0)?.map(|bytes| bytes as usize);
-        let said = self.settings.value_size.map(|bytes| bytes as usize).or(said);
+        let value_bytes = self.parameters.count("value_size", 0)?.map(|bytes| bytes as usize);
+        let value_bytes = self.settings.value_size.map(|bytes| bytes as usize).or(value_bytes);
         let compressible_to = self.parameters.share("compression_ratio", 0.5)?;
         let spread = if self.benchmark.kind == Kind::Mix { Some(self.mixgraph_spread()?) } else { self.spread()? };
-        if let (Some(_), Some(bytes)) = (spread, said) {
+        if let (Some(_), Some(bytes)) = (spread, value_bytes) {
             let wanted = "value lengths follow a distribution here: set its parameters instead";
             return Err(KvError::BadSetting { name: "value_size", got: bytes.to_string(), wanted });
         }
-        let lengths = spread.map_or(ValueLengths::Constant(said.unwrap_or(VALUE_BYTES)), ValueLengths::DbBench);
+        let lengths = spread.map_or(ValueLengths::Constant(value_bytes.unwrap_or(VALUE_BYTES)), ValueLengths::DbBench);
         Ok(ValueForm { lengths, compressible_to })
     }
 
@@ -275,8 +275,8 @@ impl BenchmarkResolver<'_> {
 
     fn merge_keys(&self) -> Result<u64, KvError> {
         let wanted = "write a whole number from 1, or -1 for all records";
-        let said = self.parameters.number("merge_keys", wanted, |keys: &i64| *keys == -1 || *keys >= 1)?;
-        Ok(said.and_then(|keys| u64::try_from(keys).ok()).unwrap_or(self.records))
+        let number = self.parameters.number("merge_keys", wanted, |keys: &i64| *keys == -1 || *keys >= 1)?;
+        Ok(number.and_then(|keys| u64::try_from(keys).ok()).unwrap_or(self.records))
     }
 
     /// How many requests of all threads together; -1 is db_bench's default.
@@ -290,9 +290,9 @@ impl BenchmarkResolver<'_> {
             Kind::ReadsThenWrites | Kind::ReadsAndMerges | Kind::Random(Operation::ReadModifyWrite | Operation::Merge)
         );
         let count = |name| -> Result<Option<u64>, KvError> {
-            let wanted = "write a whole number from 1, or -1 to leave it unsaid";
-            let said = self.parameters.number(name, wanted, |count: &i64| *count == -1 || *count >= 1)?;
-            Ok(said.and_then(|count| u64::try_from(count).ok()))
+            let wanted = "write a whole number from 1, or -1 for no limit";
+            let number = self.parameters.number(name, wanted, |count: &i64| *count == -1 || *count >= 1)?;
+            Ok(number.and_then(|count| u64::try_from(count).ok()))
         };
         if both {
             // The number of iterations is the larger of both.

@@ -114,7 +114,7 @@ impl Guest {
                 Ok(line) => text = text + &line + "\n",
                 Err(mpsc::RecvTimeoutError::Disconnected) => return text,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    panic!("the guest has said nothing for {SILENCE:?}; before it said:\n{text}")
+                    panic!("the guest printed nothing for {SILENCE:?}; its output before:\n{text}")
                 }
             }
         }
