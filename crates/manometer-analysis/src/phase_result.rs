@@ -10,6 +10,8 @@ use crate::needed_length;
 use crate::phase_outcome::{PhaseOutcome, phase_outcome};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
+use crate::statistics::SampleMean;
+use crate::statistics::memory::sample_means;
 use crate::steady_state::{SteadyStateTest, WarmUp, visible_warm_up};
 use crate::summary::IntervalEstimate;
 use crate::time_series::{TimeSeries, latency, throughput};
@@ -43,40 +45,88 @@ impl PhaseResult<'_> {
 /// The result of every phase of the plan except the warm-up.
 pub(crate) fn evaluate_phases<'a>(recording: &'a Recording, data: &RecordingData) -> Vec<PhaseResult<'a>> {
     let phases = recording.plan.phases.iter().filter(|phase| phase.kind != PhaseKind::Warmup);
-    let mut results: Vec<PhaseResult<'_>> = phases.map(|phase| evaluate(recording, data, phase)).collect();
+    let measured: Vec<MeasuredPhase<'_>> = phases.map(|phase| measure(recording, data, phase)).collect();
+    let mut results = evaluate(recording, measured);
     let pressures: Vec<IntervalEstimate> =
         results.iter().map(|result| primary_pressure(recording, &results, result)).collect();
     results.iter_mut().zip(pressures).for_each(|(result, pressure)| result.pressure = pressure);
     results
 }
 
-fn evaluate<'a>(recording: &'a Recording, data: &RecordingData, phase: &'a Phase) -> PhaseResult<'a> {
+/// A series, or why there is none.
+type Measurement = Result<TimeSeries, String>;
+
+/// A phase with its series.
+struct MeasuredPhase<'a> {
+    phase: &'a Phase,
+    outcome: PhaseOutcome,
+    criterion: Measurement,
+    /// By neighbour: its throughput.
+    neighbours: BTreeMap<String, Measurement>,
+}
+
+fn measure<'a>(recording: &'a Recording, data: &RecordingData, phase: &'a Phase) -> MeasuredPhase<'a> {
     let outcome = phase_outcome(recording, data, phase);
-    let series = criterion_series(recording, data, phase, &outcome);
-    let length_s = outcome.window().map_or(0.0, |window| window.seconds());
-    let unit = &recording.plan.criterion.unit;
     let neighbours = recording.plan.neighbours().filter(|neighbour| phase.running.contains(&neighbour.name));
+    let neighbours = neighbours.map(|one| (one.name.clone(), neighbour_series(recording, data, one, &outcome)));
+    let neighbours = neighbours.collect();
+    MeasuredPhase { phase, criterion: criterion_series(recording, data, phase, &outcome), neighbours, outcome }
+}
+
+/// The performances of all phases: what each workload did in all of them shares one memory.
+fn evaluate<'a>(recording: &'a Recording, measured: Vec<MeasuredPhase<'a>>) -> Vec<PhaseResult<'a>> {
+    let criterion: Vec<Option<&Measurement>> = measured.iter().map(|phase| Some(&phase.criterion)).collect();
+    let performances = performances(&criterion, &recording.plan.criterion.unit, recording.plan.interval_s);
+    let mut neighbours: Vec<BTreeMap<String, Performance>> = measured.iter().map(|_| BTreeMap::new()).collect();
+    for neighbour in recording.plan.neighbours() {
+        let series: Vec<Option<&Measurement>> =
+            measured.iter().map(|phase| phase.neighbours.get(&neighbour.name)).collect();
+        let own = self::performances(&series, &neighbour.unit, recording.plan.interval_s);
+        for (phase, performance) in neighbours.iter_mut().zip(own) {
+            phase.extend(performance.map(|performance| (neighbour.name.clone(), performance)));
+        }
+    }
+    let results = measured.into_iter().zip(performances).zip(neighbours);
+    results.map(|((measured, performance), neighbours)| result(measured, performance, neighbours)).collect()
+}
+
+fn result(
+    measured: MeasuredPhase<'_>,
+    performance: Option<Performance>,
+    neighbours: BTreeMap<String, Performance>,
+) -> PhaseResult<'_> {
+    let MeasuredPhase { phase, outcome, criterion, .. } = measured;
+    let length_s = outcome.window().map_or(0.0, |window| window.seconds());
     PhaseResult {
         phase,
-        performance: performance(&series, unit, recording.plan.interval_s),
+        performance: performance.unwrap_or_default(),
         pressure: IntervalEstimate::default(),
-        steady_state: series.as_ref().ok().and_then(|series| SteadyStateTest::of(series, length_s)),
-        warm_up: series.as_ref().ok().and_then(visible_warm_up),
-        neighbours: neighbours
-            .map(|neighbour| (neighbour.name.clone(), neighbour_performance(recording, data, neighbour, &outcome)))
-            .collect(),
-        values: series.map(|series| series.values).unwrap_or_default(),
+        steady_state: criterion.as_ref().ok().and_then(|series| SteadyStateTest::of(series, length_s)),
+        warm_up: criterion.as_ref().ok().and_then(visible_warm_up),
+        neighbours,
+        values: criterion.map(|series| series.values).unwrap_or_default(),
         outcome,
     }
 }
 
-/// The performance of `series`, or why there is none.
-fn performance(series: &Result<TimeSeries, String>, unit: &str, interval_s: f64) -> Performance {
+/// The performances of one workload in the phases in which it runs.
+fn performances(phases: &[Option<&Measurement>], unit: &str, interval_s: f64) -> Vec<Option<Performance>> {
+    let values = |phase: &Option<&Measurement>| match phase {
+        Some(Ok(series)) => series.values.clone(),
+        _ => Vec::new(),
+    };
+    let values: Vec<Vec<f64>> = phases.iter().map(values).collect();
+    let means = sample_means(&values.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let phases = phases.iter().zip(means);
+    phases.map(|(series, mean)| Some(performance((*series)?, mean, unit, interval_s))).collect()
+}
+
+fn performance(series: &Measurement, mean: Option<SampleMean>, unit: &str, interval_s: f64) -> Performance {
     let series = match series {
         Ok(series) => series,
         Err(reason) => return Performance::missing(unit, reason),
     };
-    let mut performance = Performance::of(&series.values, unit);
+    let mut performance = Performance::with(&series.values, mean, unit);
     if performance.sample_mean.is_none() && performance.estimate.mean.is_some() {
         performance.estimate.needed = needed_length::for_interval(&series.values, series.interval_s(interval_s));
     }
@@ -84,12 +134,7 @@ fn performance(series: &Result<TimeSeries, String>, unit: &str, interval_s: f64)
 }
 
 /// The criterion in `phase`, one number per sample interval, or why there is none.
-fn criterion_series(
-    recording: &Recording,
-    data: &RecordingData,
-    phase: &Phase,
-    outcome: &PhaseOutcome,
-) -> Result<TimeSeries, String> {
+fn criterion_series(recording: &Recording, data: &RecordingData, phase: &Phase, outcome: &PhaseOutcome) -> Measurement {
     let primary = recording.plan.primary().ok_or("the experiment has no primary")?;
     if phase.kind == PhaseKind::Solo {
         return Err(SOLO.to_owned());
@@ -114,18 +159,16 @@ fn no_samples(workload: &str) -> String {
     format!("the recording has no readable samples of `{workload}`")
 }
 
-fn neighbour_performance(
+fn neighbour_series(
     recording: &Recording,
     data: &RecordingData,
     neighbour: &Workload,
     outcome: &PhaseOutcome,
-) -> Performance {
-    let series = outcome.window().map_err(str::to_owned).and_then(|window| {
-        let unit = ThroughputUnit::of(&neighbour.unit).map_err(|error| error.to_string())?;
-        let samples = data.samples(&neighbour.name).ok_or_else(|| no_samples(&neighbour.name))?;
-        Ok(throughput(samples, unit, window, recording.plan.interval_s))
-    });
-    performance(&series, &neighbour.unit, recording.plan.interval_s)
+) -> Measurement {
+    let window = outcome.window()?;
+    let unit = ThroughputUnit::of(&neighbour.unit).map_err(|error| error.to_string())?;
+    let samples = data.samples(&neighbour.name).ok_or_else(|| no_samples(&neighbour.name))?;
+    Ok(throughput(samples, unit, window, recording.plan.interval_s))
 }
 
 /// `w0`: the first measured phase without neighbours.

@@ -23,10 +23,14 @@ pub(crate) struct Performance {
 impl Performance {
     /// The mean of one number per sample interval, with its confidence interval where there are enough samples.
     pub(crate) fn of(values: &[f64], unit: &str) -> Self {
+        Self::with(values, SampleMean::of(values), unit)
+    }
+
+    /// The mean of one number per sample interval, with the standard error that the other phases of its run give it.
+    pub(crate) fn with(values: &[f64], sample_mean: Option<SampleMean>, unit: &str) -> Self {
         let Some(mean) = mean(values).filter(|mean| mean.is_finite()) else {
             return Self::missing(unit, "no whole sample interval lies in the phase");
         };
-        let sample_mean = SampleMean::of(values);
         let interval = sample_mean.and_then(|sample_mean| sample_mean.interval());
         let estimate = MeanEstimate {
             mean: Some(mean),

@@ -1,6 +1,6 @@
-//! The mean of autocorrelated samples and its standard error.
+//! The mean of autocorrelated samples and its standard error; of a long series from its slow waves.
 //!
-//! The series is divided into k batches of at least three autocorrelation times: ten where they fit, and no interval
+//! Short series are the business of [`memory`](super::memory). A long one is divided into k batches of at least three autocorrelation times: ten where they fit, and no interval
 //! with fewer than five. Classical batch means (Schmeiser 1982; Flegal & Jones 2010) estimate the standard error from
 //! the differences between the batch means: k - 1 contrasts with sharp edges. Compaction makes a saw-tooth; sharp
 //! edges out of step with it count the teeth as noise, so that intervals cover up to 100 % instead of 95 %, and too
@@ -13,6 +13,7 @@ use std::f64::consts::TAU;
 
 use super::SIGNIFICANCE;
 use super::autocorrelation::autocorrelation_time;
+use super::memory::{FEWEST_SAMPLES, sample_means};
 use super::moments::mean;
 use super::student::{combined_degrees_of_freedom, critical_value, p_value};
 
@@ -37,9 +38,14 @@ pub struct SampleMean {
 }
 
 impl SampleMean {
+    /// The mean of `series` alone, without the other phases of its run; `None` where it is too short.
+    pub fn of(series: &[f64]) -> Option<Self> {
+        sample_means(&[series]).pop()?
+    }
+
     /// The mean of `series` with the standard error from its slow waves (sine and cosine of each, hence an even number
     /// of degrees of freedom); `None` where the series has fewer than five batches of three autocorrelation times.
-    pub fn of(series: &[f64]) -> Option<Self> {
+    pub fn of_waves(series: &[f64]) -> Option<Self> {
         let waves = (batch_count(series.len(), autocorrelation_time(series))? - 1) / 2;
         let (mean, degrees_of_freedom) = (mean(series)?, 2.0 * waves as f64);
         let squares: f64 = (1..=waves).map(|turns| wave_power(series, turns)).sum();
@@ -49,6 +55,9 @@ impl SampleMean {
 
     /// The number of samples, more of the same, with which `series` would have an interval.
     pub fn samples_needed(series: &[f64]) -> usize {
+        if series.len() < FEWEST_SAMPLES {
+            return FEWEST_SAMPLES;
+        }
         (FEWEST_BATCHES as f64 * TIMES_PER_BATCH * autocorrelation_time(series)).ceil() as usize
     }
 
@@ -108,17 +117,22 @@ mod tests {
 
     #[test]
     fn a_constant_series_has_no_standard_error() {
-        let sample_mean = SampleMean::of(&[7.0; 100]).unwrap();
-        assert_eq!(sample_mean.mean, 7.0);
-        assert!(sample_mean.standard_error < 1e-12);
+        for constant in [&[7.0; 100][..], &[7.0; 400]] {
+            let sample_mean = SampleMean::of(constant).unwrap();
+            assert_eq!(sample_mean.mean, 7.0);
+            assert!(sample_mean.standard_error < 1e-12);
+        }
     }
 
     #[test]
     fn too_short_a_series_has_no_interval() {
         assert_eq!(SampleMean::of(&[]), None);
         assert_eq!(SampleMean::of(&[1.0, 2.0, 3.0, 2.0, 1.0, 2.0]), None);
-        let drift: Vec<f64> = (0..600).map(f64::from).collect();
-        assert_eq!(SampleMean::of(&drift), None);
+        let drift = |samples: i32| (0..samples).map(f64::from).collect::<Vec<_>>();
+        assert_eq!(SampleMean::of(&drift(700)), None);
+        let (low, high) = SampleMean::of(&drift(600)).and_then(|mean| mean.interval()).unwrap();
+        let independent = 2.0 * 1.96 * (600.0_f64 * 600.0 / 12.0 / 600.0).sqrt();
+        assert!(high - low > 3.0 * independent, "a drift of 600 has a wide interval: {low} {high}");
     }
 
     #[test]

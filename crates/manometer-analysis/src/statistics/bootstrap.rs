@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::SIGNIFICANCE;
 use super::autocorrelation::autocorrelation_time;
-use super::batches::{SampleMean, batch_count};
+use super::batches::{FEWEST_BATCHES, SampleMean, batch_count};
 use super::moments::{mean, quantiles};
 use super::student::{combined_degrees_of_freedom, critical_value};
 
@@ -30,11 +30,11 @@ pub struct BatchNoise {
 }
 
 impl BatchNoise {
-    /// The noise of `sample_mean`, the mean of `series`; `None` where the series has too few batches.
+    /// The noise of `sample_mean`, the mean of `series`; `None` where the series is shorter than its batches are many.
     ///
-    /// The shape comes from the batch means, the size from the standard error, which the slow waves estimate better.
+    /// The shape comes from the batch means, the size from the standard error, which is the better estimate.
     pub fn of(series: &[f64], sample_mean: &SampleMean) -> Option<Self> {
-        let count = batch_count(series.len(), autocorrelation_time(series))?;
+        let count = batch_count(series.len(), autocorrelation_time(series)).unwrap_or(FEWEST_BATCHES);
         let means: Vec<f64> = (0..count)
             .filter_map(|batch| mean(&series[batch * series.len() / count..(batch + 1) * series.len() / count]))
             .collect();
