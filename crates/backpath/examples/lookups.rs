@@ -2,8 +2,8 @@
 //!
 //! `lookups depth [ROUNDS] [FOLDER]`: nanoseconds per warm and per cold look-up by depth, with 1 and 2 threads, and of
 //! `stat(2)` on the same paths below FOLDER. `lookups memory`: bytes per entry. `lookups permission`: nanoseconds per change
-//! of a directory's mode by the size of its subtree. `lookups trace FILE`: probes and look-ups of a trace of paths, one a
-//! line. `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
+//! of a directory's mode by the size of its subtree. `lookups trace [REQUESTS]`: probes and look-ups of a synthetic trace
+//! of an archive. `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
 
 #![expect(clippy::disallowed_methods, reason = "it measures, and is no library")]
 #![expect(clippy::print_stdout, reason = "its output is its result")]
@@ -12,7 +12,6 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::io::BufRead;
 use std::path::Path;
 use std::sync::Barrier;
 use std::time::Instant;
@@ -34,11 +33,11 @@ fn main() {
         }
         Some("memory") => memory(),
         Some("permission") => permission(),
-        Some("trace") => trace(Path::new(&arguments[1])),
+        Some("trace") => trace(arguments.get(1).map_or(3_000_000, |requests| requests.parse().unwrap())),
         #[cfg(feature = "redis")]
         Some("redis") => redis(&arguments[1]),
         _ => panic!(
-            "one of: depth [ROUNDS] [FOLDER], memory, permission, trace FILE, redis ADDRESS (with the feature redis)"
+            "one of: depth [ROUNDS] [FOLDER], memory, permission, trace [REQUESTS], redis ADDRESS (with the feature redis)"
         ),
     };
     println!("{document}");
@@ -166,19 +165,42 @@ fn stat(path: &std::ffi::CStr) {
     black_box(rustix::fs::stat(path).unwrap());
 }
 
-/// The paths of an archive like the seed's: 100,000 files eight to ten deep.
+const ARCHIVE_FILES: usize = 100_000;
+const PAGES: usize = 20;
+
+/// The paths of an archive like the seed's: 100,000 files eight to ten deep, twenty in a directory.
 fn archive() -> Vec<String> {
     let file = |number: usize| {
-        let depth = 8 + number / 20 % 3;
+        let volume = number / PAGES;
+        let depth = 8 + volume % 3;
         let mut path = String::from("/archive");
-        for level in 1..depth - 1 {
-            let of_level = number / 20 / 4_usize.pow(9_u32.saturating_sub(level as u32).min(6));
-            write!(path, "/collection-{}", of_level % 997).unwrap();
+        for level in (1..depth - 1).rev() {
+            write!(path, "/{}{:03}", char::from(b'a' + level as u8), volume / 3_usize.pow(level as u32 - 1) % 1000)
+                .unwrap();
         }
-        write!(path, "/page-{number:06}.jpg").unwrap();
+        write!(path, "/p{number:06}.jpg").unwrap();
         path
     };
-    (0..100_000).map(file).collect()
+    (0..ARCHIVE_FILES).map(file).collect()
+}
+
+/// Requests with the locality of readers: somebody takes a volume, few of them often, and reads on in it.
+fn readers(files: usize, requests: usize) -> Vec<usize> {
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        // A 64-bit linear congruential generator; its high bits are good enough here.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((u128::from(state) * below as u128) >> 64) as usize
+    };
+    let mut order = Vec::with_capacity(requests);
+    while order.len() < requests {
+        // The smaller of three uniform numbers: the first tenth of the volumes has 27 % of the readers.
+        let volume = random(files / PAGES).min(random(files / PAGES)).min(random(files / PAGES));
+        let (first, pages) = (random(PAGES), 1 + random(2 * PAGES - 1));
+        order.extend((0..pages).map(|page| volume * PAGES + (first + page) % PAGES));
+    }
+    order.truncate(requests);
+    order
 }
 
 fn memory() -> String {
@@ -275,25 +297,23 @@ fn permission() -> String {
     format!("{{\"rows\":[{}]}}", rows.join(","))
 }
 
-fn trace(file: &Path) -> String {
-    let lines: Vec<String> =
-        std::io::BufReader::new(std::fs::File::open(file).unwrap()).lines().collect::<Result<_, _>>().unwrap();
-    let mut files: Vec<&str> = lines.iter().map(String::as_str).collect();
-    files.sort_unstable();
-    files.dedup();
+fn trace(requests: usize) -> String {
+    let files = archive();
+    let order = readers(files.len(), requests);
+    let lines: Vec<&str> = order.iter().map(|&file| files[file].as_str()).collect();
     let scene = Scene::new(1 << 20);
-    scene.make(files.iter().copied());
+    scene.make(files.iter().map(String::as_str));
     let principal = scene.paths.principal(&scene.user);
     let (mut front, mut end) = ((0_u64, 0_u64), (0_u64, 0_u64));
     let start = Instant::now();
-    for path in &lines {
+    for &path in &lines {
         let mut counts = Counts::default();
         scene.forwards(path, &mut counts);
         front = (front.0 + u64::from(counts.probes), front.1 + u64::from(counts.lookups));
     }
     let front_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    for path in &lines {
+    for &path in &lines {
         let mut counts = Counts::default();
         scene.backwards(path, &principal, &mut counts);
         end = (end.0 + u64::from(counts.probes), end.1 + u64::from(counts.lookups));

@@ -39,7 +39,7 @@ pub struct Options {
     /// How many principals an entry remembers as granted, up to [`GRANTS_MAX`]; the seed's 5 by default.
     pub grants: usize,
     /// Cells for the epochs of subtrees. More cells mean fewer needless look-ups after a change elsewhere; each
-    /// takes 24 bytes. By default one for each four paths, from 256 to 65,536.
+    /// takes 24 bytes. By default one for each sixteen paths, from 256 to 65,536.
     pub epoch_cells: Option<usize>,
     /// What the hashes of paths and the choice of grants depend on. Take a random one where strangers choose the
     /// paths: colliding paths evict each other.
@@ -130,7 +130,7 @@ pub(crate) enum Found<E> {
 impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// An empty cache.
     pub fn new(options: Options) -> Self {
-        let cells = options.epoch_cells.unwrap_or((options.capacity / 4).clamp(1 << 8, 1 << 16));
+        let cells = options.epoch_cells.unwrap_or((options.capacity / 16).clamp(1 << 8, 1 << 16));
         Self {
             id: CACHES.fetch_add(1, Ordering::Relaxed),
             seed: options.seed,
