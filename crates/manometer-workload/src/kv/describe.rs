@@ -123,7 +123,7 @@ impl Shares {
                 return Err(KvError::PopularityUnavailable {
                     distribution: "ycsb-zipfian".to_owned(),
                     records,
-                    reason: format!("each record is computed individually; use at most {ONE_BY_ONE_MAX} records"),
+                    reason: format!("each record is computed individually; use {ONE_BY_ONE_MAX} records at most"),
                 });
             }
             Popularity::YcsbZipfian => Self::UpTo(folded(records)),
