@@ -10,6 +10,7 @@ mod metadata;
 mod model;
 #[cfg(feature = "redis")]
 mod redis;
+mod rlsm;
 mod seed;
 mod support;
 mod threads;
