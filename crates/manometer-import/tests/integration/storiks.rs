@@ -47,26 +47,18 @@ fn logged_operations(text: &str) -> Vec<LoggedOperations> {
         Some(time.and_utc().timestamp_millis() as f64 / 1000.0)
     };
     let begin = text.lines().find_map(time).unwrap();
-    // YCSB's lines have a rate, db_bench's a count.
+    // db_bench's counts are those of its threads: `rates_are_those_of_the_cumulative_counters` checks them.
     let amount = |line: &str| {
-        if line.contains("Task ycsb[0], stdout") {
-            Some((line.split("operations; ").nth(1)?.split(" current ops/sec").next()?.replace(',', "."), true))
-        } else if line.contains("Task db_bench[0], STATS") {
-            Some((line.split("\"ops\":\"").nth(1)?.split('"').next()?.to_owned(), false))
-        } else {
-            None
-        }
+        line.contains("Task ycsb[0], stdout").then_some(())?;
+        let rate = line.split("operations; ").nth(1)?.split(" current ops/sec").next()?.replace(',', ".");
+        Some((time(line)? - begin, rate.parse::<f64>().ok()?))
     };
-    let amount = |line: &str| {
-        let (number, is_rate) = amount(line)?;
-        Some((time(line)? - begin, number.parse::<f64>().ok()?, is_rate))
+    let rates: Vec<(f64, f64)> = text.lines().filter_map(amount).collect();
+    let one = |pair: &[(f64, f64)]| {
+        let (from_s, (to_s, rate)) = (pair[0].0, pair[1]);
+        LoggedOperations { from_s, to_s, operations: rate * (to_s - from_s) }
     };
-    let amounts: Vec<(f64, f64, bool)> = text.lines().filter_map(amount).collect();
-    let one = |pair: &[(f64, f64, bool)]| {
-        let (from_s, (to_s, number, is_rate)) = (pair[0].0, pair[1]);
-        LoggedOperations { from_s, to_s, operations: if is_rate { number * (to_s - from_s) } else { number } }
-    };
-    amounts.windows(2).map(one).collect()
+    rates.windows(2).map(one).collect()
 }
 
 fn recorded(imported: &ImportedRun) -> (tempfile::TempDir, Recording) {
@@ -101,7 +93,7 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
             let (seconds, operations) = within.fold((0.0, 0.0), |(seconds, operations), one| {
                 (seconds + one.to_s - one.from_s, operations + one.operations)
             });
-            let Some(mean) = phase.performance.mean else { continue };
+            let Some(mean) = phase.performance.mean.filter(|_| !logged.is_empty()) else { continue };
             let plain = operations / seconds;
             let deviation = (mean - plain).abs() / plain;
             assert!(deviation < 0.01, "{path:?}, {}: {mean} instead of {plain}", phase.id);
@@ -110,6 +102,45 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
     }
     println!("{phases} phases, at most {:.2} % from the plain average", 100.0 * largest);
     assert!(phases > 0);
+}
+
+#[test]
+fn rates_are_those_of_the_cumulative_counters() {
+    let Some(data) = real_data("storiks") else { return };
+    let reference = std::fs::read(data.join("reference_rates.json")).unwrap();
+    let reference: Vec<serde_json::Value> = serde_json::from_slice(&reference).unwrap();
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for path in logs(&data) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let expected: Vec<&serde_json::Value> = reference.iter().filter(|rate| rate["file"] == name.as_str()).collect();
+        if expected.is_empty() {
+            continue;
+        }
+        let (_dir, recording) = recorded(&read(&path).unwrap());
+        let summary = manometer_analysis::summarise(&recording);
+        let last_ns = recording.samples("primary").unwrap().t_ns.last().copied().unwrap();
+        let last_s = recording.seconds(last_ns);
+        for rate in expected {
+            let number = |name: &str| rate[name].as_f64().unwrap();
+            let (start_s, end_s, expected) = (number("start_s"), number("end_s"), number("ops_per_s"));
+            let is_same = |at: Option<f64>, expected: f64| at.is_some_and(|at| (at - expected).abs() < 2.0);
+            let is_it = |phase: &&manometer_analysis::summary::PhaseSummary| {
+                is_same(phase.start_s, start_s) && is_same(phase.end_s, end_s)
+            };
+            let phase = summary.phases.iter().find(is_it);
+            let mean = phase.and_then(|phase| phase.performance.mean).unwrap_or(f64::NAN);
+            // After a thread's last report the reference counts nothing of it any more; the recording ends there.
+            let unreported = ((end_s - last_s) / (end_s - start_s)).max(0.0);
+            let deviation = mean / expected - 1.0;
+            println!("{name}, {start_s:.0} s: {mean:.1}, expected {expected:.1}");
+            compared += 1;
+            if !(-0.01..=0.01 + unreported).contains(&deviation) {
+                wrong.push(format!("{name}, {start_s:.0} s: {mean} instead of {expected}"));
+            }
+        }
+    }
+    assert_eq!(compared, reference.len());
+    assert!(wrong.is_empty(), "{} of {compared} by more than 1 %: {wrong:#?}", wrong.len());
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod neighbour;
 mod parameters;
 mod phases;
 mod primary;
+mod thread_counts;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +28,7 @@ use self::log::{Task, TaskOutput, log_line, task_output};
 use self::neighbour::Report;
 use self::parameters::Parameters;
 use self::phases::Change;
+use self::primary::DbBenchReports;
 use crate::findings;
 use crate::import_format::{ImportFormat, read_each};
 use crate::input::{Lines, file_stem, ns_of_ms};
@@ -98,6 +100,8 @@ struct WorkloadLog {
     waits: bool,
     /// The engine's numbers, and those of the program that are no counts.
     engine: SampleTable,
+    /// What `db_bench` reported; it becomes rows of the table once the phases are known.
+    db_bench: DbBenchReports,
     /// The parser of YCSB's lines.
     ycsb: Option<Box<dyn Parser>>,
 }
@@ -180,9 +184,10 @@ impl Log {
                     let interval_s = self.interval_s();
                     let workload = self.workload_log(task);
                     let length_s = workload.length_s(t_ns, interval_s);
-                    primary::push_db_bench(&mut workload.table, t_ns, length_s, &stats);
+                    workload.db_bench.take(t_ns, length_s, stats);
                 }
             }
+            ("db_bench", TaskOutput::Output(output)) => self.workload_log(task).db_bench.threads.take(t_ns, output),
             (source, TaskOutput::Stats(json)) => {
                 let Some(stats) = object(json) else { return };
                 match source {
@@ -264,6 +269,10 @@ fn object(json: &str) -> Option<Map<String, Value>> {
 }
 
 impl WorkloadLog {
+    fn is_empty(&self) -> bool {
+        self.table.ends_ns().next().is_none() && self.db_bench.is_empty()
+    }
+
     /// Adds a line printed by YCSB.
     fn take_status(&mut self, t_ns: u64, usual_s: f64, line: &str) {
         let new = || parser::new(ParserName::Ycsb, &[], &BTreeMap::new()).expect("its parser needs nothing");
@@ -297,7 +306,7 @@ impl WorkloadLog {
 
 impl Log {
     fn finish(mut self, path: &Path) -> Result<ImportedRun, ImportError> {
-        if self.workloads.values().all(|workload| workload.table.ends_ns().next().is_none()) {
+        if self.workloads.values().all(WorkloadLog::is_empty) {
             return Err(ImportError::format(path, "the log holds no statistics of any workload"));
         }
         if self.backward.0 > 0 {
@@ -321,6 +330,10 @@ impl Log {
         let has_primary = self.workloads.keys().any(|(task, number)| task != "access_time3" && *number == 0);
         let interval_s = self.interval_s();
         let phases = phases::phases(&neighbours, has_primary, warm_up_ns, end_ns, interval_s);
+        let boundaries_ns: Vec<u64> = phases.iter().map(|phase| phase.begin_ns).collect();
+        for workload in self.workloads.values_mut() {
+            workload.db_bench.push(&mut workload.table, &boundaries_ns);
+        }
         let workloads = self.workloads.keys().map(|(task, number)| {
             let is_neighbour = task == "access_time3";
             let is_primary = !is_neighbour && *number == 0;
