@@ -4,6 +4,7 @@ use manometer_measure::Column;
 use manometer_measure::host;
 use manometer_measure::series::{SeriesDescription, manual_page};
 use manometer_target::engine::{self, ENGINES};
+use manometer_target::file::IoEngine;
 use serde_json::{Map, Value};
 
 /// The columns of each operation.
@@ -31,11 +32,20 @@ pub fn of_workload(operations: &[String]) -> Vec<Column> {
 pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
     let column = Column::new(name, unit);
     let engine = facts.get("engine").and_then(Value::as_str);
-    match engine.and_then(|engine| Some((engine, engine::find(engine).ok()?.column_meaning(name)?))) {
+    let of_engine = engine.and_then(|engine| Some((engine, engine::find(engine).ok()?.column_meaning(name)?)));
+    match of_engine.or_else(|| of_io_engine(name, facts)) {
         Some((engine, meaning)) => column.meaning(meaning).from(engine),
         None if facts.contains_key("parser") => column.meaning("As the program reports it.").from("its output"),
         None => column,
     }
+}
+
+/// The I/O engine that reports the column `name`, and its meaning.
+fn of_io_engine(name: &str, facts: &Map<String, Value>) -> Option<(&'static str, &'static str)> {
+    let engine = facts.get("io_engine")?.as_str()?;
+    let engine = IoEngine::ALL.into_iter().find(|known| known.name() == engine)?;
+    let (_, _, meaning) = engine.state().iter().find(|(column, _, _)| *column == name)?;
+    Some((engine.name(), meaning))
 }
 
 /// All series of a recording.
@@ -78,6 +88,11 @@ mod tests {
         let facts = |facts: Value| facts.as_object().unwrap().clone();
         let known = of_state("level0_bytes", "B", &facts(json!({"engine": "rocksdb"})));
         assert_eq!((known.meaning.as_str(), known.from.as_str()), ("Size of the tables in level N.", "rocksdb"));
+        let mapped = of_state("major_faults", "faults", &facts(json!({"io_engine": "mmap"})));
+        assert_eq!(
+            (mapped.meaning.as_str(), mapped.from.as_str()),
+            ("Those of them that waited for the device.", "mmap")
+        );
         assert_eq!(of_state("p99_us", "us", &facts(json!({"parser": "ycsb"}))).meaning, "As the program reports it.");
         assert_eq!(of_state("new", "B", &facts(json!({"engine": "rocksdb"}))), Column::new("new", "B"));
     }

@@ -54,7 +54,8 @@ impl ProbeFile {
     /// Writes the block and reads it back.
     fn attempt(&self, engine: IoEngine, direct: bool, dsync: bool) -> Probe {
         let files = FileSet { paths: vec![self.0.clone()], bytes_each: u64::from(BYTES) };
-        let options = BackendOptions { engine, depth: 1, slot_bytes: BYTES, write: true, direct, dsync };
+        let options =
+            BackendOptions { engine, depth: 1, slot_bytes: BYTES, write: true, direct, dsync, memory_bytes: 0 };
         let mut backend = open(&files, &options).map_err(|error| cause(&error))?;
         for operation in [IoOperation::Write, IoOperation::Read] {
             backend.slot_mut(0).fill(0x5a);

@@ -1,7 +1,7 @@
 //! Whether settings are valid, timetable and trace aside.
 
 use manometer_measure::ByteSize;
-use manometer_target::file::{IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH};
+use manometer_target::file::{MAX_BUFFER_BYTES, MAX_DEPTH};
 
 use super::{BlockReplaySettings, IoSettings};
 use crate::replay::rules::check_times;
@@ -11,6 +11,10 @@ use crate::setting_error::SettingError;
 /// The smallest sector of any device.
 const SECTOR_BYTES: u64 = 512;
 
+/// What `recycle` takes as its memory: the pages of one instruction, and what a budget can count.
+const LEAST_MEMORY_BYTES: u64 = 4 * 4096;
+const MOST_MEMORY_BYTES: u64 = 1 << 43;
+
 /// More files than this are a mistake: each stays open.
 const MAX_FILES: u32 = 512;
 
@@ -19,6 +23,7 @@ pub(super) fn check(settings: &IoSettings, fs_block_bytes: u64) -> Result<(), Se
     ratio("write_ratio", settings.write_ratio)?;
     ratio("random_ratio", settings.random_ratio)?;
     depth(settings)?;
+    mapped(settings)?;
     block(settings, fs_block_bytes.max(SECTOR_BYTES))?;
     files(settings, fs_block_bytes.max(SECTOR_BYTES))?;
     check_replay(settings)
@@ -36,9 +41,32 @@ fn depth(settings: &IoSettings) -> Result<(), SettingError> {
     if !(1..=MAX_DEPTH).contains(&got) {
         return Err(SettingError::new("iodepth", got, format!("write a whole number from 1 to {MAX_DEPTH}")));
     }
-    if settings.io_engine == Some(IoEngine::Posix) && got > 1 {
-        let wanted = "posix keeps one request in flight: write 1, or io_engine = \"io_uring\" or \"libaio\"";
+    if let Some(engine) = settings.io_engine.filter(|engine| engine.is_synchronous() && got > 1) {
+        let wanted =
+            format!("{engine} keeps one request in flight: write 1, or io_engine = \"io_uring\" or \"libaio\"");
         return Err(SettingError::new("iodepth", got, wanted));
+    }
+    Ok(())
+}
+
+/// Checks what engines that copy from and to memory do not have.
+fn mapped(settings: &IoSettings) -> Result<(), SettingError> {
+    let engine = settings.io_engine.filter(|engine| engine.is_mapped());
+    if let Some(memory) = settings.memory {
+        let Some(engine) = engine.filter(|engine| engine.has_memory()) else {
+            let wanted =
+                "only recycle and recycle_map hold memory of their own: leave it out; for mmap, limit memory.max";
+            return Err(SettingError::new("memory", memory, wanted));
+        };
+        if !(LEAST_MEMORY_BYTES..=MOST_MEMORY_BYTES).contains(&memory.0) {
+            let (least, most) = (ByteSize(LEAST_MEMORY_BYTES), ByteSize(MOST_MEMORY_BYTES));
+            return Err(SettingError::new("memory", memory, format!("{engine} takes {least} to {most}")));
+        }
+    }
+    let Some(engine) = engine else { return Ok(()) };
+    if settings.dsync {
+        let wanted = format!("{engine} cannot make single writes durable: write false, and fdatasync_every = 1");
+        return Err(SettingError::new("dsync", true, wanted));
     }
     Ok(())
 }

@@ -58,11 +58,12 @@ pub(super) struct IoCounts {
 }
 
 impl IoCounts {
-    /// The counts since the last call.
-    pub(super) fn take(&mut self) -> Counts {
+    /// The counts since the last call, and the engine's own.
+    pub(super) fn take(&mut self, of_engine: Vec<(&'static str, u64)>) -> Counts {
         let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
         let syncs = std::mem::take(&mut self.syncs);
-        let state = [(SYNCS.to_owned(), syncs as f64)];
-        Counts { operations: operations.into(), dropped: 0, state: state.into() }
+        let state = of_engine.into_iter().chain([(SYNCS, syncs)]);
+        let state = state.map(|(name, count)| (name.to_owned(), count as f64)).collect();
+        Counts { operations: operations.into(), dropped: 0, state }
     }
 }

@@ -49,6 +49,11 @@ impl InFlight {
         }
     }
 
+    /// What the engine itself counted since the last call.
+    pub(super) fn engine_state(&mut self) -> Vec<(&'static str, u64)> {
+        self.backend.state()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }

@@ -8,7 +8,7 @@ use manometer_measure::plan::Settings;
 use manometer_target::file::{self, BackendOptions, DataGenerator, FileError, FileReuse, FileSet, IoBackend, IoEngine};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::check::check;
 use super::counts::SYNCS;
@@ -21,6 +21,9 @@ use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadEvent};
 
 /// The block size where the file system does not report it.
 const USUAL_BLOCK_BYTES: u64 = 4096;
+
+/// The memory of `recycle` where nothing is said.
+const USUAL_MEMORY_BYTES: u64 = 64 << 20;
 
 /// An `io` workload and its files.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,7 +190,15 @@ fn options(settings: &IoSettings, slot_bytes: Option<u32>, engine: IoEngine, wri
         write,
         direct: settings.direct,
         dsync: settings.dsync,
+        memory_bytes: settings.memory.map_or(USUAL_MEMORY_BYTES, |memory| memory.0),
     }
+}
+
+/// The units of the state's columns.
+fn state_units(engine: Option<IoEngine>) -> Value {
+    let of_engine = engine.map_or(&[][..], IoEngine::state).iter().map(|(name, unit, _)| (*name, *unit));
+    let units = of_engine.chain([(SYNCS, "requests")]);
+    units.map(|(name, unit)| (name.to_owned(), Value::from(unit))).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn facts(
@@ -205,7 +216,7 @@ fn facts(
         ("paths", json!(files.paths)),
         ("made", json!(made)),
         ("direct_alignment_bytes", json!(file::direct_alignment_bytes(&files.paths[0]))),
-        ("state_units", json!({ SYNCS: "requests" })),
+        ("state_units", state_units(settings.io_engine)),
     ];
     let of_trace = trace.map(|trace| {
         [

@@ -24,10 +24,11 @@ pub struct IoSettings {
     /// Drawn for each request.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub random_ratio: f64,
-    /// Queue depth: requests in flight at once, 1 to 1024; 1 with `posix`.
+    /// Queue depth: requests in flight at once, 1 to 1024; 1 with `posix`, `mmap`, `recycle` and `recycle_map`.
     #[schemars(range(min = 1, max = 1024))]
     pub iodepth: u32,
-    /// Whether to bypass the page cache (`O_DIRECT`).
+    /// Whether to bypass the page cache (`O_DIRECT`); `mmap` never does, `recycle` and
+    /// `recycle_map` always do, whatever this says.
     pub direct: bool,
     /// Whether each write waits until it is durable (`O_DSYNC`, `RWF_DSYNC`).
     pub dsync: bool,
@@ -39,6 +40,9 @@ pub struct IoSettings {
     /// How requests reach the kernel; default: the best that this host allows, which is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_engine: Option<IoEngine>,
+    /// Most bytes of the files in memory at once, with `recycle` and `recycle_map`; default: 64MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
     /// A timetable of changes that starts with the first `go`: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
@@ -75,6 +79,7 @@ impl Default for IoSettings {
             fdatasync_every: 0,
             rate: None,
             io_engine: None,
+            memory: None,
             script: None,
             replay: BlockReplaySettings::default(),
         }

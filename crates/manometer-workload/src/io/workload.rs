@@ -276,7 +276,7 @@ impl Workload for IoWorkload<'_, '_> {
     }
 
     fn take_counts(&mut self, _: u64) -> Option<Counts> {
-        Some(self.counts.take())
+        Some(self.counts.take(self.in_flight.engine_state()))
     }
 }
 

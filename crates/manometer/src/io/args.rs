@@ -55,6 +55,10 @@ pub struct Args {
     #[arg(long, value_parser = io_engine)]
     pub(super) io_engine: Option<IoEngine>,
 
+    /// Most bytes of the files in memory at once, with recycle and recycle_map [default: 64MiB]
+    #[arg(long)]
+    pub(super) memory: Option<ByteSize>,
+
     /// Bypass the page cache (direct I/O)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true,
           action = clap::ArgAction::Set, value_name = "true|false")]
@@ -156,6 +160,7 @@ impl Args {
             fdatasync_every: self.fdatasync_every,
             rate: self.rate,
             io_engine: self.io_engine,
+            memory: self.memory,
             script: self.script.clone(),
             replay: BlockReplaySettings {
                 trace: self.trace.clone(),

@@ -26,6 +26,9 @@ pub(super) fn document(summary: &Summary, job: &IoJob) -> Value {
         document["fidelity"] = json!(fidelity);
         document["findings"] = json!(findings);
     }
+    if !summary.engine.is_empty() {
+        document["engine"] = json!(summary.engine);
+    }
     let mut latency = Map::new();
     for (name, direction) in summary.directions() {
         document[format!("{name}_iops")] = json!(direction.requests as f64 / summary.seconds);

@@ -1,5 +1,7 @@
 //! The samples of one run, added up.
 
+use std::collections::BTreeMap;
+
 use manometer_analysis::fidelity::Fidelity;
 use manometer_analysis::findings::replay;
 use manometer_measure::event::Finding;
@@ -32,6 +34,8 @@ pub(super) struct Summary {
     pub(super) changes: Vec<Value>,
     pub(super) refusals: Vec<Value>,
     pub(super) fdatasyncs: f64,
+    /// What the I/O engine itself counted, by column.
+    pub(super) engine: BTreeMap<String, f64>,
     pub(super) seconds: f64,
     pub(super) cpu_began_s: f64,
     pub(super) cpu_s: f64,
@@ -62,7 +66,10 @@ impl Summary {
     fn sample(&mut self, sample: &Sample) {
         self.cpu_s = process_cpu_s() - self.cpu_began_s;
         self.seconds += sample.length_ns as f64 / 1e9;
-        self.fdatasyncs += sample.state.values().sum::<f64>();
+        self.fdatasyncs += sample.state.get("fdatasyncs").copied().unwrap_or_default();
+        for (name, count) in sample.state.iter().filter(|(name, _)| *name != "fdatasyncs") {
+            *self.engine.entry(name.clone()).or_default() += count;
+        }
         for (name, direction) in DIRECTIONS.iter().zip(&mut self.directions) {
             if let Some(operation) = sample.operations.get(*name) {
                 direction.add(operation);

@@ -65,14 +65,18 @@ fn every_engine_writes_new_bytes_to_every_part_and_no_further() {
             continue;
         }
         let dir = on_disk();
-        let iodepth = if engine == IoEngine::Posix { 1 } else { 8 };
-        let settings = IoSettings { io_engine: Some(engine), iodepth, files: 2, ..small(1.0) };
+        let iodepth = if engine.is_synchronous() { 1 } else { 8 };
+        // Less memory than the files have, so that pages come and go.
+        let memory = engine.has_memory().then_some(manometer_measure::ByteSize(32_768));
+        let settings = IoSettings { io_engine: Some(engine), iodepth, memory, files: 2, ..small(1.0) };
         let job = job(dir.path(), settings);
         let mut before = Vec::new();
         let mut look = || before = job.paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
         let (result, messages) = run_until(&job, BLOCKS, &mut look);
         result.unwrap();
         assert_eq!(facts(&messages)["io_engine"], engine.name());
+        let units = facts(&messages)["state_units"].as_object().unwrap().clone();
+        assert!(engine.state().iter().all(|(name, unit, _)| units[*name] == *unit), "{engine}");
         for (path, before) in job.paths.iter().zip(&before) {
             let after = std::fs::read(path).unwrap();
             assert_eq!(after.len() as u64, BLOCKS / 2 * 4096, "{engine}");

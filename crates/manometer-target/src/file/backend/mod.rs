@@ -1,7 +1,8 @@
-//! Three ways to keep requests in flight, behind one interface.
+//! The ways to keep requests in flight, behind one interface.
 
 mod io_uring;
 mod libaio;
+mod mapped;
 mod posix;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,8 @@ impl IoEngine {
     /// The kernel's answer if it does not.
     pub fn probe(self) -> io::Result<()> {
         match self {
-            Self::Posix => Ok(()),
+            Self::Posix | Self::Mmap | Self::Recycle => Ok(()),
+            Self::RecycleMap => mapped::probe_mapping(),
             Self::Libaio => libaio::probe(),
             Self::IoUring => io_uring::probe(),
         }
@@ -34,7 +36,8 @@ impl IoEngine {
 
 /// The first of [`IoEngine::ALL`] that this host allows; `posix` always works.
 pub fn best_available() -> IoEngine {
-    IoEngine::ALL.into_iter().find(|engine| engine.probe().is_ok()).unwrap_or(IoEngine::Posix)
+    let usual = IoEngine::ALL.into_iter().filter(|engine| !engine.is_mapped());
+    usual.into_iter().find(|engine| engine.probe().is_ok()).unwrap_or(IoEngine::Posix)
 }
 
 /// The operation of a request.
@@ -96,6 +99,8 @@ pub struct BackendOptions {
     pub direct: bool,
     /// Whether each write waits until it is durable.
     pub dsync: bool,
+    /// Most bytes of the files in memory, for engines that hold them.
+    pub memory_bytes: u64,
 }
 
 /// A backend that keeps requests in flight. It does not read the clock: the caller passes the time.
@@ -118,6 +123,11 @@ pub trait IoBackend {
 
     /// Optional features in use, for the recording.
     fn features(&self) -> Vec<&'static str>;
+
+    /// What the engine counted since the last call, by the names of [`IoEngine::state`].
+    fn state(&mut self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// Opens the files and a backend for them.
@@ -136,6 +146,9 @@ fn build(files: Vec<File>, buffers: Buffers, options: &BackendOptions) -> io::Re
         IoEngine::Posix => Box::new(posix::Posix::new(files, buffers, options.dsync)),
         IoEngine::Libaio => Box::new(libaio::Libaio::new(files, buffers, options)?),
         IoEngine::IoUring => Box::new(io_uring::Uring::new(files, buffers, options)?),
+        IoEngine::Mmap | IoEngine::Recycle | IoEngine::RecycleMap => {
+            Box::new(mapped::Mapped::new(files, buffers, options)?)
+        }
     })
 }
 

@@ -21,6 +21,7 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Resu
         write: true,
         direct: shared.plan.direct,
         dsync: true,
+        memory_bytes: 0,
     };
     let mut writer = Writer {
         backend: file::open(&database.data, &options).map_err(FilesError::from)?,
