@@ -18,7 +18,7 @@ from manometer import cache, errors, events, import_, rlsm, trace
 from manometer._experiment import Experiment, Run
 from manometer._native import Frame
 from manometer._program import command
-from manometer._recording import Finding, Recording, Recordings, compare, open
+from manometer._recording import Finding, Reason, Recording, Recordings, Verdict, compare, open
 from manometer.errors import ManometerError, RecordingError
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ __all__ = [
     "Finding",
     "Frame",
     "ManometerError",
+    "Reason",
     "Recording",
     "RecordingError",
     "Recordings",
     "Run",
+    "Verdict",
     "cache",
     "command",
     "compare",

@@ -24,12 +24,58 @@ class Finding:
         severity: its severity.
         phase: the phase that it concerns, if any.
         text: what it means and what to do.
+        phases: the phases it is about, if it is about several.
+        threatens: the conclusion that it threatens: all of the result, that it is about storage, the results of its
+            phases, or the tail of latencies; None where it threatens nothing.
+        strength: how strongly: a fatal threat rules the conclusion out, a serious one may have changed it, a minor one
+            limits how far it can be generalised.
     """
 
     id: str
     severity: Literal["info", "warning", "error"]
     phase: str | None
     text: str
+    phases: tuple[str, ...] = ()
+    threatens: Literal["result", "storage", "phase", "tail"] | None = None
+    strength: Literal["fatal", "serious", "minor"] | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A finding that threatens a conclusion.
+
+    Attributes:
+        id: the rule's id: `cpu-saturated`.
+        threatens: the conclusion that it threatens: all of the result, that it is about storage, the results of its
+            phases, or the tail of latencies.
+        strength: how strongly.
+        allows: the best grade that it allows.
+        phases: the phases it is about; empty if it is about the whole recording.
+        clause: what happened, as a clause: "the processors were saturated".
+        text: what it means and what to do.
+    """
+
+    id: str
+    threatens: Literal["result", "storage", "phase", "tail"]
+    strength: Literal["fatal", "serious", "minor"]
+    allows: Literal["sound", "indicative", "void"]
+    phases: tuple[str, ...]
+    clause: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a result may be used for, and why.
+
+    Attributes:
+        grade: "sound": for conclusions; "indicative": as an indication that a repetition has to confirm; "void": for no
+            conclusion about what was to be measured.
+        reasons: what threatens the conclusion, the greatest threat first.
+    """
+
+    grade: Literal["sound", "indicative", "void"]
+    reasons: tuple[Reason, ...]
 
 
 class Recording:
@@ -84,8 +130,24 @@ class Recording:
         return self._native.damage
 
     @property
+    def headline(self) -> str:
+        """The main result in a sentence, with its interval and what the verdict says of it."""
+        return self.summary["headline"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the result may be used for, and why."""
+        return _verdict(self.summary["verdict"])
+
+    @property
+    def goal(self) -> dict[str, Any] | None:
+        """Whether the result meets the `[goal]` of its experiment, as in `summary.json`: `met` is None where that cannot
+        be decided. None without a goal."""
+        return self.summary.get("goal")
+
+    @property
     def findings(self) -> list[Finding]:
-        """The findings. Read them before the numbers."""
+        """The findings, the greatest threat first: read them before the numbers."""
         return _findings(self.summary["findings"])
 
     @property
@@ -196,6 +258,16 @@ class Recordings(Sequence[Recording]):
         return list(self._skipped)
 
     @property
+    def headline(self) -> str:
+        """The main result of all together in a sentence: which of them loses most."""
+        return json.loads(_native.runs_verdict(natives(self)))["headline"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What all together may be used for, and why."""
+        return _verdict(json.loads(_native.runs_verdict(natives(self)))["verdict"])
+
+    @property
     def findings(self) -> list[Finding]:
         """Findings about all recordings together: conditions that should be equal and differ."""
         return _findings(json.loads(_native.findings(natives(self))))
@@ -215,7 +287,36 @@ class Recordings(Sequence[Recording]):
 
 
 def _findings(findings: list[dict[str, Any]]) -> list[Finding]:
-    return [Finding(one["id"], one["severity"], one.get("phase"), one["text"]) for one in findings]
+    return [_finding(one) for one in findings]
+
+
+def _finding(one: dict[str, Any]) -> Finding:
+    threat = one.get("threat") or {}
+    return Finding(
+        one["id"],
+        one["severity"],
+        one.get("phase"),
+        one["text"],
+        tuple(one.get("phases", ())),
+        threat.get("to"),
+        threat.get("strength"),
+    )
+
+
+def _verdict(verdict: dict[str, Any]) -> Verdict:
+    reasons = [
+        Reason(
+            one["id"],
+            one["to"],
+            one["strength"],
+            one["allows"],
+            tuple(one.get("phases", ())),
+            one["clause"],
+            one["text"],
+        )
+        for one in verdict["reasons"]
+    ]
+    return Verdict(verdict["grade"], tuple(reasons))
 
 
 def natives(recordings: Iterable[Recording]) -> list[_native.Recording]:
@@ -246,10 +347,10 @@ def compare(*paths: str | PathLike[str], bound: float = 0.05) -> dict[str, Any]:
         bound: the smallest relative difference that matters.
 
     Returns:
-        The JSON document of `manometer compare`: for each phase the `ratio` of B to A with its 95 % interval and a
-        `verdict` (same, different, unknown).
+        What `manometer compare --format json` prints: for each phase the `ratio` of B to A with its 95 % interval,
+        a `verdict` (same, different, unknown) and a `gate` (no_worse, worse, undecided).
 
     Raises:
-        CompareError: they cannot be compared, or one cannot be read.
+        CompareError: they have nothing in common, one is given twice, or one cannot be read.
     """
     return json.loads(_native.compare(paths, bound))

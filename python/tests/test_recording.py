@@ -23,6 +23,25 @@ def test_a_recording_says_what_its_summary_says(recording: manometer.Recording) 
     assert 'name = "short"' in recording.experiment
 
 
+def test_a_recording_has_a_headline_and_a_verdict(recording: manometer.Recording) -> None:
+    verdict = recording.verdict
+    assert recording.headline == recording.summary["headline"]
+    assert verdict.grade == recording.summary["verdict"]["grade"]
+    assert [reason.id for reason in verdict.reasons] == [one["id"] for one in recording.summary["verdict"]["reasons"]]
+    # Phases of half a second have no confidence interval.
+    short = next(reason for reason in verdict.reasons if reason.id == "phase-too-short")
+    assert (short.threatens, short.strength, short.allows) == ("phase", "serious", "indicative")
+    assert short.phases and short.text.startswith("Too short for a confidence interval")
+    finding = next(finding for finding in recording.findings if finding.id == "phase-too-short")
+    assert (finding.threatens, finding.strength) == ("phase", "serious")
+    assert recording.goal is None
+
+
+def test_runs_have_a_headline_and_a_verdict_together(sweep: manometer.Recordings) -> None:
+    assert sweep.verdict.grade in ("indicative", "void")
+    assert "KiB blocks" in sweep.headline
+
+
 def test_phases_have_their_settings_and_pressures(recording: manometer.Recording) -> None:
     phases = recording.phases.rows()
     assert [row["phase"] for row in phases] == ["w0", "w1", "w2"]

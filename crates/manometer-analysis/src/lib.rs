@@ -8,7 +8,6 @@ pub mod criterion;
 mod fairness;
 pub mod fidelity;
 pub mod findings;
-mod headline;
 mod latencies;
 pub mod lsm_levels;
 pub mod needed_length;
@@ -24,5 +23,6 @@ pub mod steady_state;
 pub mod summarise;
 pub mod summary;
 pub mod time_series;
+pub mod verdict;
 
 pub use summarise::summarise;

@@ -35,6 +35,18 @@ impl PhaseResult<'_> {
         &self.phase.id
     }
 
+    /// How long it was measured, in seconds; 0 where it was not.
+    pub(crate) fn length_s(&self) -> f64 {
+        self.outcome.window().map_or(0.0, |window| window.seconds())
+    }
+
+    /// The shortest length of the phase that has a confidence interval, in seconds; `None` without samples.
+    pub(crate) fn shortest_s(&self) -> Option<f64> {
+        let count = self.values.len();
+        let needed = SampleMean::samples_needed(&self.values) as f64;
+        (count > 0 && needed.is_finite()).then(|| needed * self.length_s() / count as f64)
+    }
+
     /// When it was measured, in seconds since the start of the recording.
     pub(crate) fn bounds_s(&self, recording: &Recording) -> Option<(f64, f64)> {
         let window = self.outcome.window().ok()?;
@@ -188,11 +200,10 @@ fn primary_pressure(recording: &Recording, results: &[PhaseResult<'_>], result: 
     if result.id() == baseline.id() && own.value.is_some() {
         return baseline_pressure();
     }
-    let length_s = |result: &PhaseResult<'_>| result.outcome.window().map_or(0.0, |window| window.seconds());
     IntervalEstimate {
         needed: needed_length::for_pressure(
-            (&baseline.performance, length_s(baseline)),
-            (&result.performance, length_s(result)),
+            (&baseline.performance, baseline.length_s()),
+            (&result.performance, result.length_s()),
             better,
         ),
         ..pressure(&baseline.performance, &result.performance, better)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use manometer_measure::event::Severity;
+use manometer_measure::event::{Severity, Threat, ThreatStrength, Threatened};
 
 use crate::findings::Rule;
 use crate::{compare, findings, real_vs_synthetic};
@@ -19,24 +19,50 @@ A finding is what you must know before you use the numbers of a recording. Its t
 units, and ends with what to do. [The analysis](analysis.md#findings) says how findings are evaluated. An *error* means that
 numbers are missing or wrong, a *warning* that they need care, an *info* is worth knowing.
 
+A finding may threaten the conclusion: all of the *result*, that it is about *storage*, the results of a *phase*, or the *tail*
+of latencies. A *fatal* threat rules that conclusion out, a *serious* one may have changed it, a *minor* one limits how far it
+can be generalised. The [verdict](analysis.md#the-verdict) follows from the threats.
+
 `manometer schema findings` writes this page.
 
-| id | severity | meaning | remedy | source |
-| --- | --- | --- | --- | --- |
+| id | severity | threatens | meaning | remedy | source |
+| --- | --- | --- | --- | --- | --- |
 ";
 
 /// `docs/findings.md`.
 pub fn manual() -> String {
     let mut page = HEAD.to_owned();
-    for Rule { id, severity, source, meaning, remedy } in all() {
+    for Rule { id, severity, threat, source, meaning, remedy } in all() {
         let severity = match severity {
             Severity::Info => "info",
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        _ = writeln!(page, "| `{id}` | {severity} | {meaning} | {remedy} | {source} |");
+        let threat = threat.map_or_else(|| "nothing".to_owned(), |rule| describe(rule.threat));
+        _ = writeln!(page, "| `{id}` | {severity} | {threat} | {meaning} | {remedy} | {source} |");
     }
     page
+}
+
+/// The rule `id`, if there is one.
+pub fn of_id(id: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.id == id)
+}
+
+/// `storage: fatal`.
+fn describe(threat: Threat) -> String {
+    let to = match threat.to {
+        Threatened::Result => "result",
+        Threatened::Storage => "storage",
+        Threatened::Phase => "phase",
+        Threatened::Tail => "tail",
+    };
+    let strength = match threat.strength {
+        ThreatStrength::Fatal => "fatal",
+        ThreatStrength::Serious => "serious",
+        ThreatStrength::Minor => "minor",
+    };
+    format!("{to}: {strength}")
 }
 
 #[cfg(test)]
@@ -53,6 +79,20 @@ mod tests {
             assert!(texts.iter().all(|text| !text.is_empty() && !text.contains('|')), "{rule:?}");
             assert!(rule.remedy.ends_with('.') && !rule.meaning.ends_with('.'), "{rule:?}");
             assert!(ids.insert(rule.id), "`{}` is listed twice", rule.id);
+            let clause = rule.threat.map_or("none", |threat| threat.clause);
+            assert!(!clause.is_empty() && !clause.ends_with('.') && clause.starts_with(char::is_lowercase), "{rule:?}");
         }
+    }
+
+    #[test]
+    fn an_error_threatens_a_conclusion_and_a_small_one_does_not_rank_above_saturated_processors() {
+        // Runs that are stopped for their budget, or exceed it, measured what they measured.
+        let harmless = ["write-budget-passed", "write-budget-too-small"];
+        for rule in all().filter(|rule| rule.severity == Severity::Error && !harmless.contains(&rule.id)) {
+            assert!(rule.threat.is_some(), "{rule:?}");
+        }
+        let threat = |id: &str| of_id(id).unwrap().threat.map(|rule| rule.threat);
+        assert!(threat("cpu-saturated") > threat("recording-on-device"));
+        assert!(threat("recording-on-device") > threat("single-device"));
     }
 }

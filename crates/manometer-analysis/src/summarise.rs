@@ -4,40 +4,92 @@ use std::collections::BTreeMap;
 
 use manometer_measure::event::RunStatus;
 use manometer_measure::latency_log::response_tag;
-use manometer_measure::plan::BetterDirection;
+use manometer_measure::plan::{BetterDirection, Criterion};
 use manometer_measure::{Event, PhaseKind, Recording};
 
+use crate::criterion::Metric;
 use crate::fairness::{Tenant, fairness};
 use crate::fidelity::Fidelity;
 use crate::findings::evaluate_rules;
-use crate::headline::headline;
 use crate::latencies::latencies;
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases, workload_settings};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
 use crate::scale::{self, PressureScale, ScalePoint};
 use crate::summary::{Fairness, IntervalEstimate, NeighbourSummary, PhaseSummary, Summary};
+use crate::verdict::{goal_result, headline, judge, judged_by, main_operation, with_criterion};
 
 /// Analyses `recording`. What was not measured is null with its reason; damage is reported as findings. A recording that
 /// opens always has a summary.
 pub fn summarise(recording: &Recording) -> Summary {
     let data = RecordingData::read(recording);
+    let recording = &*judged_by(recording, &data);
     let results = evaluate_phases(recording, &data);
     let scale = PressureScale::of(&scale_points(&results));
+    let pressures = pressures(recording, &data, &results);
+    let findings = evaluate_rules(recording, &data, &results);
+    let verdict = judge(&findings, &results, is_latency(&recording.plan.criterion));
+    let headline = headline(recording, &results, &verdict);
     Summary {
         manometer: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: recording.plan.experiment.clone(),
         status: status_name(recording.status()).to_owned(),
         criterion: recording.plan.criterion.clone(),
-        headline: headline(recording, &data, &results),
+        headline: headline.sentence,
+        claim: headline.claim,
+        goal: recording.plan.goal.map(|goal| goal_result(goal, &results, &verdict)),
+        verdict,
         scale_rule: scale::RULE.to_owned(),
-        phases: results.iter().map(|result| phase_summary(recording, &data, &results, result, &scale)).collect(),
+        phases: results
+            .iter()
+            .map(|result| phase_summary(recording, &data, &results, &pressures, result, &scale))
+            .collect(),
         scale: scale.steps,
         untested: scale.untested,
         scale_tests: scale.tests,
         replays: replays(recording),
-        findings: evaluate_rules(recording, &data, &results),
+        findings,
     }
+}
+
+/// Whether a criterion is a percentile of latencies.
+fn is_latency(criterion: &Criterion) -> bool {
+    matches!(Metric::of(criterion), Ok(Metric::Latency { .. }))
+}
+
+/// The pressures of one phase by metric.
+type Pressures = BTreeMap<String, IntervalEstimate>;
+
+/// The pressures of each phase by the criterion, and by its companion: the p99 latency of the main operation beside a
+/// throughput, the throughput beside a latency.
+fn pressures(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> BTreeMap<String, Pressures> {
+    let mut all: BTreeMap<String, Pressures> = BTreeMap::new();
+    let mut add = |metric: &str, results: &[PhaseResult<'_>]| {
+        for result in results.iter().filter(|result| result.phase.kind != PhaseKind::Solo) {
+            all.entry(result.id().to_owned()).or_default().insert(metric.to_owned(), result.pressure.clone());
+        }
+    };
+    add(&recording.plan.criterion.metric, results);
+    if let Some(companion) = companion(recording, data, results) {
+        let recording = with_criterion(recording, companion.clone());
+        add(&companion.metric, &evaluate_phases(&recording, data));
+    }
+    all
+}
+
+/// The criterion beside that of `recording`.
+fn companion(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> Option<Criterion> {
+    let primary = recording.plan.primary()?;
+    if is_latency(&recording.plan.criterion) {
+        let (metric, unit) = ("throughput".to_owned(), primary.unit.clone());
+        return Some(Criterion { metric, unit, better: BetterDirection::Higher });
+    }
+    let window = baseline(results)?.outcome.window().ok()?;
+    let operation = main_operation(data.samples(&primary.name)?, window)?;
+    let has_response = data.latency.intervals.iter().any(|interval| interval.operation == response_tag(&operation));
+    let kind = if has_response { "response" } else { "latency" };
+    let metric = format!("{kind}.{operation}.p99");
+    Some(Criterion { metric, unit: "us".to_owned(), better: BetterDirection::Lower })
 }
 
 /// The fidelity of every replay that reported its outcome.
@@ -75,6 +127,7 @@ fn phase_summary(
     recording: &Recording,
     data: &RecordingData,
     results: &[PhaseResult<'_>],
+    pressures: &BTreeMap<String, Pressures>,
     result: &PhaseResult<'_>,
     scale: &PressureScale,
 ) -> PhaseSummary {
@@ -95,6 +148,7 @@ fn phase_summary(
         performance: result.performance.estimate.clone(),
         pressure: result.pressure.clone(),
         scale_state: scale.state(result.id()),
+        pressures: pressures.get(result.id()).cloned().unwrap_or_default(),
         neighbours: neighbours.collect(),
         fairness: phase_fairness(recording, results, result),
         latency_us: primary_bounds_s.map(|bounds_s| latencies(data, bounds_s, str::to_owned)).unwrap_or_default(),

@@ -8,6 +8,7 @@ use manometer_measure::plan::{Criterion, PhaseKind, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::fidelity::Fidelity;
+use crate::verdict::{GoalResult, Verdict};
 
 /// The results of the analysis of one recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,8 +21,17 @@ pub struct Summary {
     pub status: String,
     /// The criterion by which phases are compared.
     pub criterion: Criterion,
-    /// The main result in a sentence: the largest interference that was measured.
+    /// The main result in a sentence, with its interval and what the verdict says of it.
     pub headline: String,
+    /// The same without what the verdict says: a sentence without a full stop.
+    #[serde(default)]
+    pub claim: String,
+    /// What the result may be used for, and why.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// Whether the result meets the goal of the experiment; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<GoalResult>,
     /// The rule by which phases share a step of the scale.
     pub scale_rule: String,
     /// Every phase of the plan except the warm-up, in order.
@@ -137,6 +147,9 @@ pub struct PhaseSummary {
     /// Its state on the pressure scale; null without a pressure.
     #[serde(default)]
     pub scale_state: Option<ScaleState>,
+    /// The pressure by metric: of the throughput, and of the p99 latency of the primary's main operation, beside each other.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pressures: BTreeMap<String, IntervalEstimate>,
     /// The performance of each neighbour.
     pub neighbours: BTreeMap<String, NeighbourSummary>,
     /// The fairness among all workloads, where neighbours were also measured alone.

@@ -32,6 +32,7 @@ pub fn plan(experiment: &Experiment) -> Plan {
         seed: experiment.seed,
         sweep: experiment.swept.clone(),
         reference: experiment.reference,
+        goal: experiment.goal,
         workloads: primary.chain(neighbours).collect(),
         phases,
     }

@@ -93,6 +93,7 @@ impl SingleRun {
             seed: 0,
             sweep: Settings::new(),
             reference: false,
+            goal: None,
             workloads: vec![workload],
             phases: Vec::new(),
         };

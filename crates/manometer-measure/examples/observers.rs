@@ -42,6 +42,7 @@ fn plan() -> Plan {
         seed: 1,
         sweep: serde_json::Map::new(),
         reference: false,
+        goal: None,
         workloads: Vec::new(),
         phases: Vec::new(),
     }

@@ -115,8 +115,71 @@ pub struct Finding {
     /// The phase it concerns, if it concerns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// The phases it concerns, if it concerns several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<String>,
+    /// What it threatens; the analysis sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threat: Option<Threat>,
     /// What it means and what to do, for people.
     pub text: String,
+}
+
+impl Finding {
+    /// A finding of the rule `id` about the whole recording; what it threatens is set by the analysis.
+    pub fn new(id: &str, severity: Severity, text: impl Into<String>) -> Self {
+        Self { id: id.to_owned(), severity, phase: None, phases: Vec::new(), threat: None, text: text.into() }
+    }
+
+    /// The same about `phases` only.
+    #[must_use]
+    pub fn in_phases<P: Into<String>>(self, phases: impl IntoIterator<Item = P>) -> Self {
+        let mut phases: Vec<String> = phases.into_iter().map(Into::into).collect();
+        let phase = if phases.len() == 1 { phases.pop() } else { None };
+        Self { phase, phases, ..self }
+    }
+
+    /// The phases it concerns; none if it concerns the whole recording.
+    pub fn phase_ids(&self) -> impl Iterator<Item = &str> {
+        self.phase.iter().chain(&self.phases).map(String::as_str)
+    }
+}
+
+/// What a finding threatens, and how strongly.
+///
+/// The order ranks threats: the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Threat {
+    /// How strongly.
+    pub strength: ThreatStrength,
+    /// What.
+    pub to: Threatened,
+}
+
+/// How strongly a finding threatens a conclusion, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreatStrength {
+    /// It limits how far the conclusion can be generalised.
+    Minor,
+    /// It may have changed the conclusion.
+    Serious,
+    /// It rules the conclusion out.
+    Fatal,
+}
+
+/// The conclusion that a finding threatens, the narrowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threatened {
+    /// High percentiles of latencies.
+    Tail,
+    /// The results of the phases that the finding names.
+    Phase,
+    /// That the result is about storage.
+    Storage,
+    /// All of the result.
+    Result,
 }
 
 /// The severity of a finding.
@@ -153,5 +216,31 @@ mod tests {
         let read: EventLine = serde_json::from_str(line).unwrap();
         assert!(matches!(read.event, Event::ForeignProcess { pid: 7, .. }), "{read:?}");
         assert_eq!(serde_json::to_value(&read).unwrap()["event"], "foreign_process");
+        let line = r#"{"t_ns":5,"event":"finding","id":"x","severity":"info","phase":"w1","text":"y"}"#;
+        let Event::Finding(read) = serde_json::from_str::<EventLine>(line).unwrap().event else { panic!("{line}") };
+        assert_eq!(read, Finding::new("x", Severity::Info, "y").in_phases(["w1"]));
+    }
+
+    #[test]
+    fn a_finding_names_one_phase_or_several() {
+        let finding = Finding::new("not-steady", Severity::Warning, "");
+        let ids = |finding: &Finding| finding.phase_ids().map(str::to_owned).collect::<Vec<_>>();
+        assert!(ids(&finding).is_empty());
+        let one = finding.clone().in_phases(["w1"]);
+        assert_eq!((one.phase.as_deref(), one.phases.len(), ids(&one)), (Some("w1"), 0, vec!["w1".to_owned()]));
+        let several = finding.in_phases(["w0", "w1"]);
+        assert_eq!((several.phase.as_deref(), ids(&several).len()), (None, 2));
+    }
+
+    #[test]
+    fn a_stronger_threat_ranks_above_a_wider_one() {
+        let threat = |strength, to| Threat { strength, to };
+        let ranked = [
+            threat(ThreatStrength::Minor, Threatened::Result),
+            threat(ThreatStrength::Serious, Threatened::Tail),
+            threat(ThreatStrength::Serious, Threatened::Storage),
+            threat(ThreatStrength::Fatal, Threatened::Phase),
+        ];
+        assert!(ranked.is_sorted());
     }
 }

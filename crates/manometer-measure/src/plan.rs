@@ -23,6 +23,9 @@ pub struct Plan {
     /// Whether it is the reference of a sweep: a run with the file's own settings, repeated between the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
+    /// What the result has to meet; absent without a goal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
     /// The workloads.
     pub workloads: Vec<Workload>,
     /// The phases, in the order they run.
@@ -57,6 +60,13 @@ pub struct Workload {
     pub kind: String,
     /// The unit of its performance: `ops/s` or `MiB/s`.
     pub unit: String,
+}
+
+/// What the result of a run has to meet.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// The largest pressure that any phase may have: a share of the performance in `w0`.
+    pub pressure: f64,
 }
 
 /// The role of a workload in a run.

@@ -412,6 +412,7 @@ mod tests {
             seed: 1,
             sweep: Default::default(),
             reference: false,
+            goal: None,
             workloads: vec![Workload {
                 name: "primary".into(),
                 role: Role::Primary,

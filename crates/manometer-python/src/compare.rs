@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{
-    self as analysis, Conditions, RunSet, compare_pair, compare_series, condition_differences, reference_drift,
-};
+use manometer_analysis::compare::{self as analysis, RunSet, compare_pair, compare_series};
+use manometer_analysis::verdict::judge_runs;
 use manometer_measure as measure;
+use manometer_report::AnalysedRecording;
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -39,10 +39,16 @@ pub(crate) fn recordings_in(path: PathBuf) -> PyResult<(Vec<PathBuf>, Vec<PathBu
 #[pyfunction]
 pub(crate) fn findings(py: Python<'_>, recordings: Vec<Py<Recording>>) -> String {
     let recordings: Vec<&measure::Recording> = recordings.iter().map(|one| one.get().recording()).collect();
+    py.detach(|| json!(analysis::common_findings(&recordings)).to_string())
+}
+
+/// The headline and the verdict of several recordings together, as one JSON object.
+#[pyfunction]
+pub(crate) fn runs_verdict(py: Python<'_>, recordings: Vec<Py<Recording>>) -> String {
+    let recorded: Vec<&AnalysedRecording> = recordings.iter().map(|one| one.get().recorded(py)).collect();
     py.detach(|| {
-        let conditions: Vec<Conditions> = recordings.iter().map(|one| Conditions::of(one)).collect();
-        let mut findings = condition_differences(recordings.iter().map(|one| one.dir.as_path()).zip(&conditions));
-        findings.extend(reference_drift(&recordings));
-        json!(findings).to_string()
+        let together: Vec<&measure::Recording> = recorded.iter().map(|one| &one.recording).collect();
+        let runs: Vec<_> = recorded.iter().map(|one| one.judged()).collect();
+        json!(judge_runs(&runs, &analysis::common_findings(&together))).to_string()
     })
 }

@@ -25,7 +25,7 @@ mod _native {
     #[pymodule_export]
     use crate::charts::{chart_spec, charts, colours, draw};
     #[pymodule_export]
-    use crate::compare::{compare, findings, recordings_in};
+    use crate::compare::{compare, findings, recordings_in, runs_verdict};
     #[pymodule_export]
     use crate::frame::Frame;
     #[pymodule_export]

@@ -26,6 +26,7 @@ mod example;
 use std::path::PathBuf;
 
 use manometer_analysis::summary::Summary;
+use manometer_analysis::verdict::JudgedRun;
 use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 use manometer_measure::suggest::did_you_mean;
@@ -47,6 +48,13 @@ pub struct AnalysedRecording {
     pub summary: Summary,
     /// What the sweep set for this run; empty without a sweep.
     pub settings: Settings,
+}
+
+impl AnalysedRecording {
+    /// As one of several runs that are judged together.
+    pub fn judged(&self) -> JudgedRun<'_> {
+        JudgedRun { recording: &self.recording, summary: &self.summary }
+    }
 }
 
 /// A page that cannot be written.

@@ -66,6 +66,25 @@ impl WorkloadSettings {
         }
     }
 
+    /// The operation that most of its requests are; nothing where it is not known before the run.
+    pub fn main_operation(&self) -> Option<&'static str> {
+        let operations = self.operations();
+        match self {
+            Self::Io(io) if io.write_ratio > 0.5 => Some("write"),
+            Self::Kv(kv) => kv::main_operation(kv),
+            _ => operations.first().copied(),
+        }
+    }
+
+    /// Whether its requests are due at a rate: it then has that throughput as long as the target keeps up.
+    pub fn is_paced(&self) -> bool {
+        match self {
+            Self::Kv(kv) => kv.rate.is_some(),
+            Self::Io(io) => io.rate.is_some(),
+            Self::Files(_) | Self::Replay(_) | Self::Command(_) => false,
+        }
+    }
+
     /// The marker of the workload's database once it is loaded with `seed`. `None` if it has no database of its own,
     /// for a trace, which would have to be read first, and for invalid settings.
     pub fn marker(&self, seed: u64) -> Option<DatabaseManifest> {

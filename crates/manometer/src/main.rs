@@ -10,6 +10,7 @@ mod experiment_error;
 mod fidelity;
 mod import;
 mod io;
+mod junit;
 mod kv;
 mod latency;
 mod number;

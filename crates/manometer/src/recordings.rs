@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use manometer_analysis::compare::{self, Conditions};
+use manometer_analysis::compare;
 use manometer_analysis::summary::Summary;
+use manometer_analysis::verdict::{JudgedRun, RunsVerdict, judge_runs};
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
 use manometer_measure::{Recording, RecordingError};
@@ -39,16 +40,29 @@ pub fn runs_document(recorded: &[AnalysedRecording], findings: &[Finding]) -> Va
             "dir": recording.dir, "settings": settings, "reference": reference, "repeat": repeat, "summary": summary,
         })
     };
-    json!({ "runs": recorded.iter().zip(repeats).map(run).collect::<Vec<_>>(), "findings": findings })
+    let RunsVerdict { headline, verdict } = runs_verdict(recorded, findings);
+    json!({
+        "headline": headline,
+        "verdict": verdict,
+        "runs": recorded.iter().zip(repeats).map(run).collect::<Vec<_>>(),
+        "findings": findings,
+    })
+}
+
+/// The headline and the verdict of several runs as text, after a line break; `findings` are those of all together.
+pub fn runs_text(recorded: &[AnalysedRecording], findings: &[Finding]) -> String {
+    let RunsVerdict { headline, verdict } = runs_verdict(recorded, findings);
+    format!("\n{headline}{}", crate::text::verdict(&verdict, findings))
+}
+
+fn runs_verdict(recorded: &[AnalysedRecording], findings: &[Finding]) -> RunsVerdict {
+    let runs: Vec<JudgedRun<'_>> = recorded.iter().map(AnalysedRecording::judged).collect();
+    judge_runs(&runs, findings)
 }
 
 /// The findings of several runs together: conditions that differ, and a drift of the reference run.
 pub fn common_findings(recorded: &[AnalysedRecording]) -> Vec<Finding> {
-    let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
-    let mut findings =
-        compare::condition_differences(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
-    findings.extend(compare::reference_drift(&recordings(recorded)));
-    findings
+    compare::common_findings(&recordings(recorded))
 }
 
 fn recordings(recorded: &[AnalysedRecording]) -> Vec<&Recording> {

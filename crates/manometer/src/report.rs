@@ -7,7 +7,7 @@ use manometer_report::AnalysedRecording;
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
-use crate::recordings::{FILE, common_findings, read, runs_document, write_page, write_summary};
+use crate::recordings::{FILE, common_findings, read, runs_document, runs_text, write_page, write_summary};
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
@@ -54,8 +54,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     for one in &recorded {
         output::print_text(&crate::text::summary(&one.summary))?;
     }
-    let findings = crate::text::findings(&common_findings(&recorded));
-    output::print_text(&format!("{findings}\nReport: {}", page.display()))?;
+    if recorded.len() > 1 {
+        output::print_text(&runs_text(&recorded, &common_findings(&recorded)))?;
+    }
+    output::print_text(&format!("\nReport: {}", page.display()))?;
     Ok(ExitStatus::Done)
 }
 

@@ -1,11 +1,14 @@
 //! Summaries, phases and findings as text.
 
-use comfy_table::Cell;
-use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, PhaseSummary, ScaleState, Summary};
+use std::collections::BTreeMap;
+
+use comfy_table::{Cell, Table};
+use manometer_analysis::summary::{IntervalEstimate, LatencySummary, MeanEstimate, PhaseSummary, ScaleState, Summary};
+use manometer_analysis::verdict::{GoalResult, Reason, Verdict};
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{PhaseKind, Plan};
 
-use crate::number::{duration, number};
+use crate::number::{duration, gap, number};
 use crate::table::table;
 
 /// The phases of a plan.
@@ -23,29 +26,129 @@ pub fn phases(plan: &Plan) -> String {
     table.to_string()
 }
 
-/// The headline, a row per phase, the pressure scale, the findings.
+/// The headline, a row per phase, the pressure scale, the goal, and the verdict with its reasons.
 pub fn summary(summary: &Summary) -> String {
+    let table = phase_table(summary);
+    let mut text = format!("\n{}\n{table}", summary.headline);
+    text.extend(longest_needed(summary));
+    text.extend(scale(summary));
+    text += &summary.goal.as_ref().map(goal).unwrap_or_default();
+    format!("{text}\n{}", verdict(&summary.verdict, &summary.findings))
+}
+
+fn phase_table(summary: &Summary) -> Table {
     let unit = &summary.criterion.unit;
     let metric = format!("{} ({unit})", summary.criterion.metric);
+    let operations = main_operations(summary);
+    let companion = companion(summary);
     let fair = summary.phases.iter().any(|phase| phase.fairness.is_some());
-    let mut head = vec!["phase", "", &metric, "pressure", "p99 read (ms)", "neighbours"];
-    head.extend(fair.then_some("slowdown (fairness)"));
-    let mut table = table(&head, 2);
+    let mut head = vec!["phase".to_owned(), String::new(), metric, "pressure".to_owned()];
+    head.extend(companion.iter().map(|metric| format!("pressure ({metric})")));
+    head.extend(operations.iter().map(|(name, kind)| format!("p99 {name}{} (ms)", kind.suffix())));
+    head.push("neighbours".to_owned());
+    head.extend(fair.then(|| "slowdown (fairness)".to_owned()));
+    let mut table = table(&head.iter().map(String::as_str).collect::<Vec<_>>(), 2);
     for phase in &summary.phases {
-        let mut row = vec![
-            Cell::new(&phase.id),
-            Cell::new(&phase.label),
-            Cell::new(estimate(&phase.performance)),
-            Cell::new(if summary.is_baseline(phase) { "–".to_owned() } else { pressure(&phase.pressure) }),
-            Cell::new(p99(phase)),
-            Cell::new(neighbours(phase)),
-        ];
-        row.extend(fair.then(|| Cell::new(fairness(phase))));
-        table.add_row(row);
+        let own = |text: String| if summary.is_baseline(phase) { "–".to_owned() } else { text };
+        let mut row = vec![phase.id.clone(), phase.label.clone(), estimate(&phase.performance)];
+        row.push(own(pressure(&phase.pressure)));
+        row.extend(companion.iter().map(|metric| own(phase.pressures.get(metric).map_or_else(gap, pressure))));
+        row.extend(operations.iter().map(|(name, kind)| p99(kind.of(phase).get(name))));
+        row.push(neighbours(phase));
+        row.extend(fair.then(|| fairness(phase)));
+        table.add_row(row.into_iter().map(Cell::new));
     }
-    let mut text = format!("\n{}\n{table}", summary.headline);
-    text.extend(scale(summary));
-    text + &findings(&summary.findings)
+    table
+}
+
+/// How long phases have to be where an interval is missing or too wide, in a line: the longest of them.
+fn longest_needed(summary: &Summary) -> Option<String> {
+    let needed =
+        summary.phases.iter().filter_map(|phase| phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref()));
+    let longest = needed.max_by(|one, other| one.phase_s.total_cmp(&other.phase_s))?;
+    Some(format!("\nIntervals: {}.", longest.reason))
+}
+
+/// The metric whose pressure stands beside that of the criterion.
+fn companion(summary: &Summary) -> Option<String> {
+    let metrics = summary.phases.iter().flat_map(|phase| phase.pressures.keys());
+    metrics.into_iter().find(|metric| **metric != summary.criterion.metric).cloned()
+}
+
+/// Service times or response times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LatencyKind {
+    Service,
+    Response,
+}
+
+impl LatencyKind {
+    fn of(self, phase: &PhaseSummary) -> &BTreeMap<String, LatencySummary> {
+        match self {
+            Self::Service => &phase.latency_us,
+            Self::Response => &phase.response_us,
+        }
+    }
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Service => "",
+            Self::Response => " response",
+        }
+    }
+}
+
+/// An operation with fewer requests than this share has no column.
+const MAIN_SHARE: f64 = 0.1;
+
+/// The operations with a tenth of the requests or more, each with its service times and, in an open loop, its response
+/// times.
+fn main_operations(summary: &Summary) -> Vec<(String, LatencyKind)> {
+    let mut requests: BTreeMap<&String, u64> = BTreeMap::new();
+    for (name, latency) in summary.phases.iter().flat_map(|phase| &phase.latency_us) {
+        *requests.entry(name).or_default() += latency.samples;
+    }
+    let all: u64 = requests.values().sum();
+    let main = requests.into_iter().filter(|(_, requests)| *requests as f64 >= MAIN_SHARE * all as f64);
+    let has_response = |name: &String| summary.phases.iter().any(|phase| phase.response_us.contains_key(name));
+    let columns = main.flat_map(|(name, _)| {
+        let response = has_response(name).then(|| (name.clone(), LatencyKind::Response));
+        std::iter::once((name.clone(), LatencyKind::Service)).chain(response)
+    });
+    columns.collect()
+}
+
+/// Whether the goal is met, and for undecided phases what would decide it.
+fn goal(goal: &GoalResult) -> String {
+    let limit = format!("a pressure of at most {:.2} in every phase", goal.pressure);
+    let ids = |met: Option<bool>| -> String {
+        let phases = goal.phases.iter().filter(|phase| phase.met == met).map(|phase| phase.id.as_str());
+        phases.collect::<Vec<_>>().join(", ")
+    };
+    match goal.met {
+        Some(true) => format!("\n\nGoal met: {limit}."),
+        Some(false) => format!("\n\nGoal missed: {limit}; above it: {}.", ids(Some(false))),
+        None => {
+            let reason = goal.reason.as_deref().unwrap_or("no phase decides it");
+            format!("\n\nGoal undecided: {limit}. {}.", reason)
+        }
+    }
+}
+
+/// The most reasons of a verdict that are printed.
+const MAX_REASONS: usize = 3;
+
+/// The grade, its first reasons, and how many more findings there are and where; after a line break.
+pub fn verdict(verdict: &Verdict, findings: &[Finding]) -> String {
+    let shown: Vec<&Reason> = verdict.reasons.iter().take(MAX_REASONS).collect();
+    let lines: String =
+        shown.iter().enumerate().map(|(index, reason)| format!("\n  {}. {}", index + 1, reason.text)).collect();
+    let more = match findings.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        1 => "\n  1 more finding: in the report and with `--format json`.".to_owned(),
+        more => format!("\n  {more} more findings: in the report and with `--format json`."),
+    };
+    format!("\nVerdict: {}.{lines}{more}", verdict.grade.name())
 }
 
 /// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
@@ -95,9 +198,8 @@ fn share(value: f64) -> String {
     if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
-fn p99(phase: &PhaseSummary) -> String {
-    let p99 = phase.latency_us.get("read").and_then(|latency| latency.p99);
-    p99.map_or_else(|| "–".to_owned(), |us| format!("{:.2}", us / 1e3))
+fn p99(latency: Option<&LatencySummary>) -> String {
+    latency.and_then(|latency| latency.p99).map_or_else(gap, |us| format!("{:.2}", us / 1e3))
 }
 
 fn neighbours(phase: &PhaseSummary) -> String {

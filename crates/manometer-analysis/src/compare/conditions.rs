@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 use manometer_measure::{Event, Recording};
 use serde_json::{Map, Value};
 
 use super::initial_state::{InitialState, different_states};
-use crate::findings::Rule;
+use crate::findings::{Rule, serious};
 
 /// A condition that should be equal.
 struct Condition {
@@ -33,7 +33,8 @@ const fn condition(
     meaning: &'static str,
     remedy: &'static str,
 ) -> Condition {
-    let rule = Rule { id, severity: Severity::Warning, source: "Storiks 3.4.1 (WR2)", meaning, remedy };
+    let threat = serious(Threatened::Result, meaning);
+    let rule = Rule { id, severity: Severity::Warning, threat, source: "Storiks 3.4.1 (WR2)", meaning, remedy };
     Condition { name, location, rule }
 }
 

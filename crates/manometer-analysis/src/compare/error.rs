@@ -17,6 +17,17 @@ pub enum CompareError {
     /// One has no primary.
     #[error("{} has no primary: there is no performance to compare", .0.display())]
     NoPrimary(PathBuf),
+    /// A recording is compared with itself.
+    #[error(
+        "{} and {} are the same recording: compared with itself it shows nothing; run the experiment again and compare the \
+         two runs", a.display(), b.display()
+    )]
+    SameRecording {
+        /// The first.
+        a: PathBuf,
+        /// The other.
+        b: PathBuf,
+    },
     /// They have different criteria.
     #[error("the recordings have different criteria: {a} has {criterion_a}, {b} has {criterion_b}", a = a.display(), b = b.display())]
     DifferentCriteria {

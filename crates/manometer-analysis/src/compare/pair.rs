@@ -10,12 +10,15 @@ use serde::Serialize;
 
 use super::conditions::condition_differences;
 use super::error::CompareError;
+use super::gate::Gate;
 use super::run_findings::run_findings;
 use super::runs::{Run, RunGroup, RunPhase, RunSet};
-use super::verdict::{Direction, MeanOverRuns, Verdict, checked_bound, is_empty, runs_needed};
+use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty, runs_needed};
+use crate::findings::sort_by_threat;
 use crate::statistics::bootstrap::{BootstrapMean, RunValue, difference_interval, ratio_interval};
 use crate::statistics::moments::mean;
 use crate::summary::IntervalEstimate;
+use crate::verdict::{Verdict, judge_comparison, narrowed_length_s};
 
 /// The comparison of two recordings, or two sets of repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +35,8 @@ pub struct Comparison {
     pub phases: Vec<PhaseComparison>,
     /// The phases, and the settings of a sweep, that only one side has: `A w3 (…)`, `B x = 1 (w0, w1)`.
     pub not_compared: Vec<String>,
+    /// What the comparison may be used for, and why.
+    pub verdict: Verdict,
     /// What a reader must know.
     pub findings: Vec<Finding>,
 }
@@ -53,7 +58,9 @@ pub struct PhaseComparison {
     /// The upper end of the ratio's 95 % interval.
     pub ci_high: Option<f64>,
     /// Same, different or unknown.
-    pub verdict: Verdict,
+    pub verdict: PhaseVerdict,
+    /// Whether B is shown to be no worse than A, beyond the bound.
+    pub gate: Gate,
     /// The direction of the difference, if they differ.
     pub direction: Option<Direction>,
     /// Why something is null.
@@ -62,6 +69,9 @@ pub struct PhaseComparison {
     /// The estimated number of additional runs on each side for a verdict; null where none are needed or a thousand are not
     /// enough.
     pub runs_needed: Option<usize>,
+    /// The estimated length of the phase at which single runs decide the gate, in seconds; null where it is decided, with
+    /// repeats, and where no length is known to decide it.
+    pub needed_s: Option<f64>,
     /// The performance of A.
     pub a: MeanOverRuns,
     /// The performance of B.
@@ -103,6 +113,7 @@ const NO_REPEAT: &str = "the phase is too short for a confidence interval, and t
 /// They have different criteria or no phase in common, or `bound` is not a share.
 pub fn compare_pair(a: &RunSet, b: &RunSet, bound: f64) -> Result<Comparison, CompareError> {
     let bound = checked_bound(bound)?;
+    check_distinct([a, b])?;
     let criterion = common_criterion(a.runs.iter().chain(&b.runs))?.clone();
     let mut phases = Vec::new();
     let mut not_compared = Vec::new();
@@ -131,7 +142,23 @@ pub fn compare_pair(a: &RunSet, b: &RunSet, bound: f64) -> Result<Comparison, Co
     let mut findings = run_findings([a, b]);
     let conditions = a.runs.iter().chain(&b.runs).map(|run| (run.dir.as_path(), &run.conditions));
     findings.extend(condition_differences(conditions));
-    Ok(Comparison { criterion, bound, a: a.path.clone(), b: b.path.clone(), phases, not_compared, findings })
+    sort_by_threat(&mut findings);
+    let verdict = judge_comparison(&findings);
+    Ok(Comparison { criterion, bound, a: a.path.clone(), b: b.path.clone(), phases, not_compared, verdict, findings })
+}
+
+/// Checks that no recording is among two of `sides`.
+///
+/// # Errors
+/// One is.
+pub(super) fn check_distinct<'a>(sides: impl IntoIterator<Item = &'a RunSet>) -> Result<(), CompareError> {
+    let sides: Vec<&RunSet> = sides.into_iter().collect();
+    let pairs =
+        sides.iter().enumerate().flat_map(|(index, side)| sides[index + 1..].iter().map(move |other| (side, other)));
+    match pairs.filter_map(|(side, other)| side.shared_run(other)).next() {
+        Some((a, b)) => Err(CompareError::SameRecording { a: a.dir.clone(), b: b.dir.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// The one criterion of all `runs`.
@@ -160,7 +187,7 @@ fn matching_groups<'a, 'b>(a: &'b [RunGroup<'a>], b: &'b [RunGroup<'a>]) -> Vec<
 }
 
 /// A phase as measured in a run.
-type Measurement<'a> = (&'a Run, &'a RunPhase);
+pub(super) type Measurement<'a> = (&'a Run, &'a RunPhase);
 
 /// `phase` in every run of `group` that has it.
 fn measurements<'a>(phase: &RunPhase, group: &RunGroup<'a>) -> Vec<Measurement<'a>> {
@@ -193,7 +220,7 @@ fn phase_names(runs: &RunSet) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn compare_phase(
+pub(super) fn compare_phase(
     phase: &RunPhase,
     settings: &Settings,
     a: &[Measurement<'_>],
@@ -212,8 +239,9 @@ fn compare_phase(
     };
     let sides = bootstrap(a).zip(bootstrap(b));
     let ends = sides.as_ref().and_then(|(a, b)| ratio_interval(a, b));
-    let verdict = Verdict::of(ends, bound);
-    let undecided = sides.as_ref().filter(|_| verdict == Verdict::Unknown && ends.is_some());
+    let verdict = PhaseVerdict::of(ends, bound);
+    let gate = Gate::of(ends, bound, criterion);
+    let undecided = sides.as_ref().filter(|_| verdict == PhaseVerdict::Unknown && ends.is_some());
     let difference = match means {
         Some((a, b)) => {
             let ends = sides.as_ref().and_then(|(a, b)| difference_interval(a, b));
@@ -230,18 +258,36 @@ fn compare_phase(
         ci_low: ends.map(|(low, _)| low),
         ci_high: ends.map(|(_, high)| high),
         verdict,
-        direction: ratio.filter(|_| verdict == Verdict::Different).map(|ratio| Direction::of(ratio, criterion)),
+        gate,
+        direction: ratio.filter(|_| verdict == PhaseVerdict::Different).map(|ratio| Direction::of(ratio, criterion)),
         reason: ends.is_none().then(|| match ratio {
             None => missing_reason(a, b),
             Some(_) if sides.is_none() => NO_REPEAT.to_owned(),
             Some(_) => "no confidence interval: the performance of A is not significantly above 0".to_owned(),
         }),
         runs_needed: undecided.and_then(|(a, b)| runs_needed(a, b, bound)),
+        needed_s: match gate {
+            Gate::Undecided => needed_s(a, b, ratio.zip(ends), Gate::edge(bound, criterion)),
+            Gate::NoWorse | Gate::Worse => None,
+        },
         a: mean_a,
         b: mean_b,
         difference,
         pressure: (!is_baseline).then(|| compare_pressures(a, b, criterion.better, &mut random)),
     }
+}
+
+/// The length of the phase at which a single run on each side decides the gate, whose `edge` the interval of the ratio
+/// includes; without an interval the shortest length that has one. `None` with repeats, whose number decides.
+fn needed_s(a: &[Measurement<'_>], b: &[Measurement<'_>], ratio: Option<(f64, (f64, f64))>, edge: f64) -> Option<f64> {
+    let ([(_, a)], [(_, b)]) = (a, b) else { return None };
+    let seconds = match ratio {
+        Some((ratio, (low, high))) => {
+            narrowed_length_s(f64::max(a.length_s, b.length_s), (high - low) / 2.0, (ratio - edge).abs())
+        }
+        None => a.needed_s.into_iter().chain(b.needed_s).max_by(f64::total_cmp)?,
+    };
+    seconds.is_finite().then_some(seconds)
 }
 
 /// Why there is no ratio.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::runs::{Run, RunSet};
-use crate::findings::{Rule, rules};
+use crate::findings::{Rule, minor, rules};
 
 /// The most runs named in a finding.
 const MAX_NAMED: usize = 8;
@@ -13,6 +13,7 @@ const MAX_NAMED: usize = 8;
 pub(super) const NO_RECORDING: Rule = Rule {
     id: "no-recording",
     severity: Severity::Warning,
+    threat: minor(Threatened::Result, "a folder holds no recording"),
     source: "the folder",
     meaning: "a folder among those of recordings has no `plan.json` and was skipped",
     remedy: "Move it elsewhere, or run its experiment.",
@@ -57,7 +58,7 @@ fn warnings(runs: &[&Run]) -> Vec<Finding> {
 }
 
 fn is_warning(finding: &Finding) -> bool {
-    finding.severity == Severity::Warning
+    finding.severity < Severity::Error
 }
 
 /// The warning `id` with the runs that have it, and its meaning.
@@ -67,13 +68,15 @@ fn warning(id: &str, runs: &[&Run]) -> Finding {
     let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
     let meaning = rules().find(|rule| rule.id == id).map_or("see its recording", |rule| rule.meaning);
     let text = format!("`{id}` in {}{others}: {meaning}.", named.join(", "));
-    Finding { id: id.to_owned(), severity: Severity::Warning, phase: None, text }
+    let own = runs.iter().flat_map(|run| &run.findings).filter(|finding| finding.id == id);
+    let threat = own.filter_map(|finding| finding.threat).max();
+    Finding { threat, ..Finding::new(id, Severity::Warning, text) }
 }
 
 /// The folder of `run` with the phases of its warning `id`; `None` where it has none.
 fn place(id: &str, run: &Run) -> Option<String> {
     let own: Vec<&Finding> = run.findings.iter().filter(|finding| is_warning(finding) && finding.id == id).collect();
-    let phases: Vec<&str> = own.iter().filter_map(|finding| finding.phase.as_deref()).collect();
+    let phases: Vec<&str> = own.iter().flat_map(|finding| finding.phase_ids()).collect();
     let dir = run.dir.display();
     match (own.is_empty(), phases.is_empty()) {
         (true, _) => None,

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::Recording;
-use manometer_measure::event::{Finding, Severity};
-use manometer_measure::plan::{Criterion, PhaseKind, Settings};
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::event::{Finding, Severity, ThreatStrength};
+use manometer_measure::plan::{Criterion, PhaseKind, Plan, Settings};
+use serde_json::Value;
 
 use super::conditions::Conditions;
 use super::error::CompareError;
@@ -14,6 +16,7 @@ use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
 use crate::statistics::bootstrap::BatchNoise;
+use crate::verdict::judged_by;
 
 /// One recording, or the runs of one folder.
 #[derive(Debug)]
@@ -48,7 +51,9 @@ pub struct Run {
     pub phases: Vec<RunPhase>,
     /// The conditions that should be equal in compared recordings.
     pub conditions: Conditions,
-    /// Its own errors and warnings.
+    /// When it started, what it was to do, and where.
+    identity: (WallAnchor, Plan, Value),
+    /// Its own errors, warnings and serious threats.
     pub findings: Vec<Finding>,
 }
 
@@ -65,6 +70,10 @@ pub struct RunPhase {
     pub mean: Option<f64>,
     /// The noise of the mean; `None` where the phase is too short.
     pub noise: Option<BatchNoise>,
+    /// How long it was measured, in seconds.
+    pub length_s: f64,
+    /// The shortest length that has a confidence interval, in seconds; `None` where it has one, or nothing was measured.
+    pub needed_s: Option<f64>,
     /// Why there is no mean.
     pub reason: Option<String>,
     /// Whether it is the run's own `w0`.
@@ -80,6 +89,11 @@ impl RunSet {
         let (recordings, skipped) = recordings_in(path)?;
         let runs = recordings.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { path: path.to_owned(), runs, skipped })
+    }
+
+    /// A run of `self` and one of `other` that are the same recording.
+    pub(super) fn shared_run<'a>(&'a self, other: &'a Self) -> Option<(&'a Run, &'a Run)> {
+        self.runs.iter().find_map(|run| Some((run, other.runs.iter().find(|other| run.is_copy_of(other))?)))
     }
 
     /// The runs grouped by what a sweep set for them, in the order in which settings first appear.
@@ -139,6 +153,7 @@ impl Run {
             return Err(CompareError::NoPrimary(dir.to_owned()));
         }
         let data = RecordingData::read(&recording);
+        let recording = judged_by(&recording, &data);
         let results = evaluate_phases(&recording, &data);
         let baseline_id = baseline(&results).map(|baseline| baseline.id().to_owned());
         let primary_phases = results.iter().filter(|result| result.phase.kind != PhaseKind::Solo);
@@ -149,8 +164,18 @@ impl Run {
             settings: recording.plan.sweep.clone(),
             phases: primary_phases.map(|result| RunPhase::of(result, baseline_id.as_deref())).collect(),
             conditions: Conditions::of(&recording),
-            findings: findings.filter(|finding| finding.severity > Severity::Info).collect(),
+            identity: (recording.start, recording.plan.clone(), recording.environment.clone()),
+            findings: findings.filter(is_grave).collect(),
         })
+    }
+
+    /// Whether `other` is the same recording, or a copy of it: with the same start on the same host, no two runs measure the same values.
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        let place = |run: &Self| run.dir.canonicalize().ok();
+        let means = |run: &Self| run.phases.iter().map(|phase| phase.mean).collect::<Vec<_>>();
+        let is_measured = self.phases.iter().any(|phase| phase.mean.is_some());
+        let is_equal = is_measured && self.identity == other.identity && means(self) == means(other);
+        is_equal || place(self).is_some_and(|dir| place(other) == Some(dir))
     }
 
     /// The run's own `w0`.
@@ -162,6 +187,12 @@ impl Run {
     pub(super) fn same_phase(&self, other: &RunPhase) -> Option<&RunPhase> {
         self.phases.iter().find(|phase| phase.is_same(other))
     }
+}
+
+/// Whether a finding matters to a comparison: an error, a warning, or a serious threat.
+fn is_grave(finding: &Finding) -> bool {
+    let is_serious = finding.threat.is_some_and(|threat| threat.strength >= ThreatStrength::Serious);
+    finding.severity > Severity::Info || is_serious
 }
 
 impl RunPhase {
@@ -178,6 +209,8 @@ impl RunPhase {
             label: result.phase.label.clone(),
             settings: result.phase.settings.clone(),
             mean: estimate.mean,
+            length_s: result.length_s(),
+            needed_s: estimate.needed.as_ref().map(|needed| needed.phase_s),
             noise: result.performance.sample_mean.as_ref().and_then(noise),
             reason: estimate.reason.clone().filter(|_| estimate.mean.is_none()),
             is_baseline: baseline_id == Some(result.id()),

@@ -8,11 +8,13 @@ use serde::Serialize;
 
 use super::conditions::condition_differences;
 use super::error::CompareError;
-use super::pair::{common_criterion, phase_name};
+use super::pair::{Measurement, PhaseComparison, check_distinct, common_criterion, compare_phase, phase_name};
 use super::run_findings::run_findings;
 use super::runs::{RunGroup, RunPhase, RunSet};
-use super::verdict::{Direction, MeanOverRuns, Verdict, checked_bound, is_empty};
+use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty};
+use crate::findings::sort_by_threat;
 use crate::statistics::change_points::{ChangePoint, change_points};
+use crate::verdict::{Verdict, judge_comparison};
 
 /// The comparison of a series of recordings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,6 +29,8 @@ pub struct SeriesComparison {
     pub phases: Vec<PhaseSeries>,
     /// The other phases, with the recordings that have them.
     pub not_compared: Vec<String>,
+    /// What the comparison may be used for, and why.
+    pub verdict: Verdict,
     /// What a reader must know.
     pub findings: Vec<Finding>,
 }
@@ -49,7 +53,7 @@ pub struct PhaseSeries {
     /// Always null.
     pub ci_high: Option<f64>,
     /// Different where it changed, else unknown: that no change was found does not show that there is none.
-    pub verdict: Verdict,
+    pub verdict: PhaseVerdict,
     /// The direction of the ratio.
     pub direction: Option<Direction>,
     /// The performance in each recording.
@@ -57,6 +61,8 @@ pub struct PhaseSeries {
     pub performances: Vec<MeanOverRuns>,
     /// The changes, in order.
     pub changes: Vec<PerformanceChange>,
+    /// The last recording compared with those since the last change; null where there are none.
+    pub latest: Option<PhaseComparison>,
 }
 
 /// A place in the series where the performance of a phase changed.
@@ -114,6 +120,7 @@ impl SeriesComparison {
 /// They have different criteria or no phase in common, or `bound` is not a share.
 pub fn compare_series(recordings: &[RunSet], bound: f64) -> Result<SeriesComparison, CompareError> {
     let bound = checked_bound(bound)?;
+    check_distinct(recordings)?;
     let all_runs = || recordings.iter().flat_map(|runs| &runs.runs);
     let criterion = common_criterion(all_runs())?.clone();
     let groups: Vec<Vec<RunGroup<'_>>> = recordings.iter().map(RunSet::groups).collect();
@@ -127,7 +134,11 @@ pub fn compare_series(recordings: &[RunSet], bound: f64) -> Result<SeriesCompari
         match performances.iter().filter(|performance| performance.mean.is_some()).count() {
             0 => not_compared.push(format!("{}: not measured in any recording", phase.name())),
             1 => not_compared.push(format!("{}: measured in only one recording", phase.name())),
-            _ => phases.push(phase_series(phase, performances, recordings, &criterion, bound)),
+            _ => {
+                let series = phase_series(phase, performances, recordings, &criterion, bound);
+                let latest = latest(phase, &series, &groups, ignore_settings, &criterion, bound);
+                phases.push(PhaseSeries { latest, ..series });
+            }
         }
     }
     not_compared.extend(missing_in_last(&groups, ignore_settings));
@@ -138,8 +149,10 @@ pub fn compare_series(recordings: &[RunSet], bound: f64) -> Result<SeriesCompari
     }
     let mut findings = run_findings(recordings);
     findings.extend(condition_differences(all_runs().map(|run| (run.dir.as_path(), &run.conditions))));
+    sort_by_threat(&mut findings);
+    let verdict = judge_comparison(&findings);
     let recordings = recordings.iter().map(|runs| runs.path.clone()).collect();
-    Ok(SeriesComparison { criterion, bound, recordings, phases, not_compared, findings })
+    Ok(SeriesComparison { criterion, bound, recordings, phases, not_compared, verdict, findings })
 }
 
 /// A phase and what a sweep set for its runs.
@@ -187,11 +200,36 @@ fn missing_in_last(groups: &[Vec<RunGroup<'_>>], ignore_settings: bool) -> Vec<S
 /// The performance of a phase in each recording.
 fn performances(phase: SweptPhase<'_>, groups: &[Vec<RunGroup<'_>>], ignore_settings: bool) -> Vec<MeanOverRuns> {
     let in_recording = |groups: &Vec<RunGroup<'_>>| {
-        let group = groups.iter().find(|group| ignore_settings || group.settings == phase.settings);
-        let same = group.iter().flat_map(|group| group.runs.iter().filter_map(|run| run.same_phase(phase.phase)));
+        let same = measurements(phase, groups, ignore_settings).into_iter().map(|(_, phase)| phase);
         MeanOverRuns::of(&same.collect::<Vec<_>>())
     };
     groups.iter().map(in_recording).collect()
+}
+
+/// A phase in the runs of one recording.
+fn measurements<'a>(phase: SweptPhase<'_>, groups: &[RunGroup<'a>], ignore_settings: bool) -> Vec<Measurement<'a>> {
+    let group = groups.iter().find(|group| ignore_settings || group.settings == phase.settings);
+    let runs = group.iter().flat_map(|group| &group.runs);
+    runs.filter_map(|run| Some((*run, run.same_phase(phase.phase)?))).collect()
+}
+
+/// The last recording compared with those since the last change; `None` where there are none.
+fn latest(
+    phase: SweptPhase<'_>,
+    series: &PhaseSeries,
+    groups: &[Vec<RunGroup<'_>>],
+    ignore_settings: bool,
+    criterion: &Criterion,
+    bound: f64,
+) -> Option<PhaseComparison> {
+    let (last, before) = groups.split_last()?;
+    let since = series.changes.last().map_or(0, |change| change.index);
+    let earlier: Vec<Measurement<'_>> =
+        before.get(since..)?.iter().flat_map(|groups| measurements(phase, groups, ignore_settings)).collect();
+    let later = measurements(phase, last, ignore_settings);
+    let is_measured = |side: &[Measurement<'_>]| side.iter().any(|(_, phase)| phase.mean.is_some());
+    (is_measured(&earlier) && is_measured(&later))
+        .then(|| compare_phase(phase.phase, phase.settings, &earlier, &later, criterion, bound))
 }
 
 fn phase_series(
@@ -219,10 +257,11 @@ fn phase_series(
         ratio: changes.last().map(|change| change.ratio),
         ci_low: None,
         ci_high: None,
-        verdict: if changes.is_empty() { Verdict::Unknown } else { Verdict::Different },
+        verdict: if changes.is_empty() { PhaseVerdict::Unknown } else { PhaseVerdict::Different },
         direction: None,
         performances,
         changes,
+        latest: None,
     };
     if let Some((regression, current)) = series.regression().zip(series.current()) {
         series.ratio = Some(current / regression.before);

@@ -1,4 +1,4 @@
-//! The verdict of a comparison, and what it needs.
+//! The verdict on a phase of a comparison, and what it needs.
 
 use manometer_measure::plan::{BetterDirection, Criterion, Settings};
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub const DEFAULT_BOUND: f64 = 0.05;
 /// Whether two performances differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum PhaseVerdict {
     /// The whole interval of the ratio lies within the bound around 1.
     Same,
     /// The whole interval lies outside the bound.
@@ -23,7 +23,7 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl PhaseVerdict {
     /// The verdict for a ratio with the interval `ends`.
     pub(super) fn of(ends: Option<(f64, f64)>, bound: f64) -> Self {
         match ends {
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn a_verdict_needs_the_whole_interval() {
-        let of = |low, high| Verdict::of(Some((low, high)), 0.05);
-        assert_eq!(of(0.96, 1.04), Verdict::Same);
-        assert_eq!(of(0.97, 0.99), Verdict::Same, "a significant difference that does not matter");
-        assert_eq!(of(0.80, 0.94), Verdict::Different);
-        assert_eq!(of(1.06, 1.50), Verdict::Different);
-        assert_eq!(of(0.90, 0.96), Verdict::Unknown);
-        assert_eq!(of(0.50, 2.00), Verdict::Unknown);
-        assert_eq!(Verdict::of(None, 0.05), Verdict::Unknown);
+        let of = |low, high| PhaseVerdict::of(Some((low, high)), 0.05);
+        assert_eq!(of(0.96, 1.04), PhaseVerdict::Same);
+        assert_eq!(of(0.97, 0.99), PhaseVerdict::Same, "a significant difference that does not matter");
+        assert_eq!(of(0.80, 0.94), PhaseVerdict::Different);
+        assert_eq!(of(1.06, 1.50), PhaseVerdict::Different);
+        assert_eq!(of(0.90, 0.96), PhaseVerdict::Unknown);
+        assert_eq!(of(0.50, 2.00), PhaseVerdict::Unknown);
+        assert_eq!(PhaseVerdict::of(None, 0.05), PhaseVerdict::Unknown);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Whether the conductor sampled on time, and whether the wall clock was stepped.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::evidence::{Evidence, values};
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, minor};
 
 /// A disciplined clock moves by at most 0.5 ms per second; a larger jump between two samples is a step.
 const STEP_S: f64 = 0.1;
@@ -11,6 +11,7 @@ const STEP_S: f64 = 0.1;
 const STEPPED: Rule = Rule {
     id: "clock-stepped",
     severity: Severity::Info,
+    threat: None,
     source: "the recording",
     meaning: "the wall clock jumped by 0.1 s or more against the monotonic clock",
     remedy: "The recording's own times are monotonic and unaffected; synchronise the clock before a run whose timestamps \
@@ -20,6 +21,7 @@ const STEPPED: Rule = Rule {
 const DROPPED: Rule = Rule {
     id: "samples-dropped",
     severity: Severity::Warning,
+    threat: minor(Threatened::Phase, "samples of the host were dropped"),
     source: "the recording",
     meaning: "the conductor missed sample intervals: the host's series have gaps",
     remedy: "Leave the conductor idle processor time, or sample less often.",

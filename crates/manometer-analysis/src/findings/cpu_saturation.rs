@@ -1,11 +1,11 @@
 //! Whether processors were the bottleneck.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
 
 use super::evidence::{Evidence, mean_of};
-use super::rule::{Family, Rule};
-use super::text::only_phase;
+use super::rule::{Family, Rule, fatal, with_strength};
+use super::text::phase_list;
 use crate::time_series::TimeWindow;
 
 /// From this utilisation of all processors, or of one core, on, they limit the result.
@@ -14,6 +14,7 @@ const SATURATED: f64 = 0.9;
 const CPU_SATURATED: Rule = Rule {
     id: "cpu-saturated",
     severity: Severity::Warning,
+    threat: fatal(Threatened::Storage, "the processors were saturated"),
     source: "Gregg 2013, the USE method; Storiks 3.4.1 (WR2)",
     meaning: "the mean utilisation of all processors, or of a single core, was 90 % or more in a phase, time waiting for \
         I/O excluded",
@@ -34,10 +35,10 @@ fn all_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
     let sentence = format!(
         "The processors were saturated in {}: {:.0} % busy in {phase}. A neighbour then takes processor time, whatever \
          it does to the device.",
-        ids.join(", "),
+        phase_list(&ids),
         100.0 * most
     );
-    Some(CPU_SATURATED.finding(only_phase(&ids), &sentence))
+    Some(CPU_SATURATED.finding_in(&ids, &sentence))
 }
 
 /// A single saturated core limits one thread, or the interrupts of one device, even where other cores are idle.
@@ -61,10 +62,11 @@ fn core_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
     let sentence = format!(
         "A single core was saturated in {}: {core} was {:.0} % busy in {phase}{others}. A client or engine with one thread, \
          or a device's interrupts, cannot go faster, even if other cores are idle.",
-        ids.join(", "),
+        phase_list(&ids),
         100.0 * most
     );
-    Some(CPU_SATURATED.finding(only_phase(&ids), &sentence))
+    // Other cores had room: what it costs need not be processor time.
+    Some(with_strength(CPU_SATURATED.finding_in(&ids, &sentence), ThreatStrength::Serious))
 }
 
 /// The phases with the primary in which `utilisation` reaches saturation.

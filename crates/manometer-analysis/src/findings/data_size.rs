@@ -1,13 +1,13 @@
 //! Whether the database is large enough to exercise compaction, and its space amplification.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 use manometer_measure::human;
 use manometer_measure::plan::Settings;
 use manometer_measure::{ByteSize, Column, Event, Samples};
 use serde_json::Value;
 
 use super::evidence::{Evidence, values};
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, minor};
 use crate::lsm_levels::{level_columns, level_of};
 
 /// RocksDB's default size of the first level below level 0 (`max_bytes_for_level_base`).
@@ -25,6 +25,7 @@ const SPACE_AMPLIFICATION: f64 = 1.5;
 const SMALL: Rule = Rule {
     id: "smaller-than-a-level",
     severity: Severity::Warning,
+    threat: minor(Threatened::Storage, "the database is smaller than one level"),
     source: "Didona et al., pitfall 4; Storiks 3.4.1",
     meaning: "the whole LSM tree is smaller than the maximum size of its first level below level 0 \
         (`max_bytes_for_level_base`)",
@@ -34,6 +35,7 @@ const SMALL: Rule = Rule {
 const SPACE: Rule = Rule {
     id: "space-amplification",
     severity: Severity::Warning,
+    threat: None,
     source: "Didona et al., pitfall 5",
     meaning: "the database takes at least 1.5 times the bytes of its records: those that were loaded, and where the primary \
         inserts, as many as it can have created since; not evaluated where the length of values changes, or for an engine \

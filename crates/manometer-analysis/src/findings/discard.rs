@@ -1,11 +1,11 @@
 //! Whether blocks were discarded (TRIM) during the measurement.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 use manometer_measure::human;
 
 use super::evidence::{Evidence, total_of_rate};
-use super::rule::{Family, Rule};
-use super::text::only_phase;
+use super::rule::{Family, Rule, minor};
+use super::text::phase_list;
 
 /// Smaller amounts per phase are housekeeping.
 const MIN_BYTES: f64 = (1_u64 << 20) as f64;
@@ -13,6 +13,7 @@ const MIN_BYTES: f64 = (1_u64 << 20) as f64;
 const DISCARD: Rule = Rule {
     id: "discard-during-run",
     severity: Severity::Warning,
+    threat: minor(Threatened::Phase, "blocks were discarded"),
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2) and 4.2",
     meaning: "1 MiB or more was discarded in a phase, which takes time and changes the share of free flash",
     remedy: "Mount without `discard` and stop `fstrim.timer`, unless discards belong to what is measured.",
@@ -29,6 +30,6 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
         .collect();
     let ids: Vec<&str> = phases.iter().map(|(id, _)| *id).collect();
     let total: f64 = phases.iter().map(|(_, discarded)| discarded).sum();
-    let sentence = format!("{} were discarded in {}.", human::bytes(total as u64), ids.join(", "));
-    (!ids.is_empty()).then(|| DISCARD.finding(only_phase(&ids), &sentence)).into_iter().collect()
+    let sentence = format!("{} were discarded in {}.", human::bytes(total as u64), phase_list(&ids));
+    (!ids.is_empty()).then(|| DISCARD.finding_in(&ids, &sentence)).into_iter().collect()
 }

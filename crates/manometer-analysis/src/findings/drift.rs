@@ -1,10 +1,10 @@
 //! Whether the primary's performance without neighbours is the same at the end of the run as in `w0`.
 
 use manometer_measure::PhaseKind;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
 
 use super::evidence::Evidence;
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, serious, with_strength};
 use crate::phase_result::{PhaseResult, baseline, workload_settings};
 use crate::statistics::SIGNIFICANCE;
 use crate::steady_state::HARMFUL_DRIFT;
@@ -12,6 +12,7 @@ use crate::steady_state::HARMFUL_DRIFT;
 const DRIFT: Rule = Rule {
     id: "drift",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "the primary drifted"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "the primary's performance without neighbours at the end of the run differs from `w0`, by Welch's test at 5 % \
         and by 5 % or more; evaluated where a later phase has no neighbour (`plan.closing = true`)",
@@ -21,6 +22,7 @@ const DRIFT: Rule = Rule {
 const UNTESTED: Rule = Rule {
     id: "drift-untested",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "a drift of the primary could not be tested"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "a later phase without neighbours was measured, but it or `w0` is too short for a confidence interval: the \
         difference is reported and not tested",
@@ -57,7 +59,11 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
                  The pressures in between include a part of that drift."
             );
             let drifted = change.abs() >= HARMFUL_DRIFT && before.difference_p_value(&after) <= SIGNIFICANCE;
-            drifted.then(|| DRIFT.finding(Some(last_id), &sentence))
+            let strength = match change.abs() >= largest_pressure(evidence.results) {
+                true => ThreatStrength::Fatal,
+                false => ThreatStrength::Serious,
+            };
+            drifted.then(|| with_strength(DRIFT.finding(Some(last_id), &sentence), strength))
         }
         _ => {
             let sentence = format!(
@@ -67,4 +73,10 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
             Some(UNTESTED.finding(Some(last_id), &sentence))
         }
     }
+}
+
+/// The largest change that any neighbour made, in either direction: a drift of that size explains it.
+fn largest_pressure(results: &[PhaseResult<'_>]) -> f64 {
+    let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
+    pressures.filter_map(|result| result.pressure.value).map(f64::abs).fold(0.0, f64::max)
 }

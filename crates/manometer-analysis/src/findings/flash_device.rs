@@ -3,13 +3,13 @@
 //! They do not apply to a rotating disk; nothing is known of a virtual disk, which `virtual-disk` reports once.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 use manometer_measure::host::LEAST_STEPS;
 use manometer_measure::human;
 use serde_json::Value;
 
 use super::evidence::{Evidence, growth, readings, total_of_rate};
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, minor, serious};
 use crate::time_series::TimeWindow;
 
 /// A device reaches steady state after this many times its capacity was written.
@@ -25,6 +25,7 @@ const AMPLIFICATION_TOLERANCE: f64 = 0.1;
 const SHORT: Rule = Rule {
     id: "too-short-for-device",
     severity: Severity::Warning,
+    threat: minor(Threatened::Storage, "too little was written since the device was preconditioned"),
     source: "Didona et al., pitfall 1; Storiks 2.4.3",
     meaning: "less than three times the device's capacity was written since it was preconditioned",
     remedy: "Write more before measuring: settle for longer, or prepare with preconditioning.",
@@ -33,6 +34,7 @@ const SHORT: Rule = Rule {
 const AMPLIFICATION_UNKNOWN: Rule = Rule {
     id: "write-amplification-unknown",
     severity: Severity::Info,
+    threat: None,
     source: "Didona et al., pitfall 2; Storiks 2.4.3",
     meaning: "the device's write amplification (WA-D) is unknown: it has no counter of bytes written to flash, or its \
         counters moved by fewer than 20 steps in every phase",
@@ -42,6 +44,7 @@ const AMPLIFICATION_UNKNOWN: Rule = Rule {
 const AMPLIFICATION_CHANGES: Rule = Rule {
     id: "write-amplification-changes",
     severity: Severity::Warning,
+    threat: serious(Threatened::Storage, "the device's write amplification changed"),
     source: "Didona et al., pitfall 2; Storiks 2.4.3",
     meaning: "the device's write amplification (WA-D) differs by more than 10 % between phases",
     remedy: "Precondition the device and let it settle, so that garbage collection is the same in all phases.",
@@ -50,6 +53,7 @@ const AMPLIFICATION_CHANGES: Rule = Rule {
 const STATE_UNKNOWN: Rule = Rule {
     id: "device-state-unknown",
     severity: Severity::Warning,
+    threat: minor(Threatened::Storage, "the state of the device is unknown"),
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2) and 4.2",
     meaning: "the recording does not say what was written to the device before",
     remedy: "Precondition it: `prepare.precondition = \"random\"`.",
@@ -58,6 +62,7 @@ const STATE_UNKNOWN: Rule = Rule {
 const OVER_PROVISIONING: Rule = Rule {
     id: "over-provisioning-unrecorded",
     severity: Severity::Info,
+    threat: None,
     source: "Didona et al., pitfall 6; Storiks 4.2",
     meaning: "the recording does not say which share of the device is kept free of data",
     remedy: "Set it: `prepare.over_provisioning = 0.3`.",
@@ -66,6 +71,7 @@ const OVER_PROVISIONING: Rule = Rule {
 const SINGLE: Rule = Rule {
     id: "single-device",
     severity: Severity::Info,
+    threat: None,
     source: "Didona et al., pitfall 7; Storiks 2.4.3",
     meaning: "all results come from one device",
     remedy: "Repeat the experiment on a device of another kind before you generalise.",

@@ -1,14 +1,20 @@
 //! Whether foreign processes, which are no part of the experiment, used storage.
 
 use manometer_measure::Event;
-use manometer_measure::event::{EventLine, Finding, Severity};
+use manometer_measure::event::{EventLine, Finding, Severity, ThreatStrength, Threatened};
 use manometer_measure::human;
 
 use super::evidence::{Evidence, total_of_rate};
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, serious, with_strength};
+use super::text::phase_list;
 
 /// Foreign processes with less than this share of the device's I/O are not reported.
 const MIN_SHARE: f64 = 0.01;
+
+/// From this share of the device's I/O in a phase on, they may have changed the result.
+const SERIOUS_SHARE: f64 = 0.1;
+/// From this share on, the result is as much theirs as that of the experiment.
+const FATAL_SHARE: f64 = 1.0 / 3.0;
 
 /// The most processes named in a finding.
 const MAX_NAMED: usize = 3;
@@ -16,6 +22,7 @@ const MAX_NAMED: usize = 3;
 const FOREIGN_PROCESSES: Rule = Rule {
     id: "stranger",
     severity: Severity::Warning,
+    threat: serious(Threatened::Phase, "foreign processes used storage"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "foreign processes, which are no part of the experiment, did 1 % or more of the device's I/O in a phase",
     remedy: "Stop them and run it again.",
@@ -24,10 +31,19 @@ const FOREIGN_PROCESSES: Rule = Rule {
 pub(super) const FAMILY: Family = Family { rules: &[FOREIGN_PROCESSES], evaluate };
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
-    by_phase(&evidence.recording.events)
-        .into_iter()
-        .filter_map(|(phase, processes)| finding(evidence, phase, processes))
-        .collect()
+    let phases = by_phase(&evidence.recording.events).into_iter();
+    let phases: Vec<ForeignIo<'_>> =
+        phases.filter_map(|(phase, processes)| foreign_io(evidence, phase, processes)).collect();
+    finding(&phases).into_iter().collect()
+}
+
+/// What foreign processes read and wrote in a phase.
+struct ForeignIo<'a> {
+    phase: &'a str,
+    /// The one with the most bytes first.
+    processes: Vec<ForeignProcess<'a>>,
+    /// Their share of the device's I/O; `None` where that was not sampled.
+    share: Option<f64>,
 }
 
 struct ForeignProcess<'a> {
@@ -69,16 +85,49 @@ fn by_phase(events: &[EventLine]) -> Vec<(&str, Vec<ForeignProcess<'_>>)> {
     phases
 }
 
-fn finding(evidence: &Evidence<'_>, phase: &str, mut processes: Vec<ForeignProcess<'_>>) -> Option<Finding> {
+/// The I/O of foreign processes in `phase`; `None` where it is negligible.
+fn foreign_io<'a>(
+    evidence: &Evidence<'_>,
+    phase: &'a str,
+    mut processes: Vec<ForeignProcess<'a>>,
+) -> Option<ForeignIo<'a>> {
     let total: f64 = processes.iter().map(ForeignProcess::bytes).sum();
     let (_, window) = evidence.measured_phases().find(|(result, _)| result.id() == phase)?;
     let device_total = evidence.series("device").and_then(|device| {
         Some(total_of_rate(device, "read_bytes", window)? + total_of_rate(device, "write_bytes", window)?)
     });
-    if device_total.is_some_and(|device_total| total < MIN_SHARE * device_total) {
-        return None;
-    }
+    let share = device_total.map(|device_total| if device_total > 0.0 { (total / device_total).min(1.0) } else { 1.0 });
     processes.sort_by(|one, other| other.bytes().total_cmp(&one.bytes()));
+    share.is_none_or(|share| share >= MIN_SHARE).then_some(ForeignIo { phase, processes, share })
+}
+
+fn finding(phases: &[ForeignIo<'_>]) -> Option<Finding> {
+    let bytes = |one: &ForeignIo<'_>| one.processes.iter().map(ForeignProcess::bytes).sum::<f64>();
+    let order = |one: &&ForeignIo<'_>, other: &&ForeignIo<'_>| {
+        one.share.unwrap_or(0.0).total_cmp(&other.share.unwrap_or(0.0)).then(bytes(one).total_cmp(&bytes(other)))
+    };
+    let most = phases.iter().max_by(order)?;
+    let ids: Vec<&str> = phases.iter().map(|one| one.phase).collect();
+    let share = most.share.map_or_else(String::new, |share| format!(" did {:.0} % of the device's I/O", 100.0 * share));
+    let place = match (ids.len(), share.is_empty()) {
+        (1, true) => String::new(),
+        (1, false) => format!(" they{share}:"),
+        (_, true) => format!(" in {}, most of all,", most.phase),
+        (_, false) => format!(" in {}, most of all, they{share}:", most.phase),
+    };
+    let sentence =
+        format!("Foreign processes used storage in {}:{place} {}.", phase_list(&ids), described(&most.processes));
+    // Which part of the traffic is theirs is unknown without the device's own counters.
+    let strength = match most.share {
+        Some(share) if share >= FATAL_SHARE => ThreatStrength::Fatal,
+        Some(share) if share < SERIOUS_SHARE => ThreatStrength::Minor,
+        _ => ThreatStrength::Serious,
+    };
+    Some(with_strength(FOREIGN_PROCESSES.finding_in(&ids, &sentence), strength))
+}
+
+/// The processes with the most bytes, and how many others there are.
+fn described(processes: &[ForeignProcess<'_>]) -> String {
     let named = processes.iter().take(MAX_NAMED).map(|ForeignProcess { pid, command, read_bytes, written_bytes }| {
         format!(
             "`{command}` (process {pid}) read {} and wrote {}",
@@ -91,8 +140,7 @@ fn finding(evidence: &Evidence<'_>, phase: &str, mut processes: Vec<ForeignProce
         0 => String::new(),
         others => format!("; and {others} more"),
     };
-    let sentence = format!("Foreign processes used storage in {phase}: {}{others}.", named.join("; "));
-    Some(FOREIGN_PROCESSES.finding(Some(phase), &sentence))
+    format!("{}{others}", named.join("; "))
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! Whether the levels of an LSM tree had settled.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::evidence::{Evidence, values};
-use super::rule::{Family, Rule};
-use super::text::only_phase;
+use super::rule::{Family, Rule, serious};
+use super::text::phase_list;
 use crate::lsm_levels::{LevelTrend, largest_trend, level_columns};
 use crate::time_series::TimeWindow;
 
 const LEVELS_MOVING: Rule = Rule {
     id: "levels-moving",
     severity: Severity::Warning,
+    threat: serious(Threatened::Phase, "the LSM levels had not settled"),
     source: "Storiks 3.4.1 (WR2) and 4.5, figure 4.2",
     meaning: "the size of an LSM level has a trend in a phase (Mann-Kendall at 5 %) of 5 % of all levels or more",
     remedy: "Warm up until the levels are stable, or prepare the database with a settle time.",
@@ -34,11 +35,11 @@ fn levels_moving(evidence: &Evidence<'_>) -> Option<Finding> {
     let sentence = format!(
         "The LSM levels had not settled in {}: the largest trend is {:+.0} % of all levels, of level {} in {phase}. The cost \
          of compaction is not yet that of steady state.",
-        ids.join(", "),
+        phase_list(&ids),
         100.0 * largest.share,
         largest.level
     );
-    Some(LEVELS_MOVING.finding(only_phase(&ids), &sentence))
+    Some(LEVELS_MOVING.finding_in(&ids, &sentence))
 }
 
 fn largest_trend_in(engine: &Samples, window: TimeWindow) -> Option<LevelTrend> {

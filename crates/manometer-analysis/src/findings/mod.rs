@@ -36,11 +36,12 @@ use self::rule::Family;
 use crate::phase_result::PhaseResult;
 use crate::recording_data::RecordingData;
 
-pub use self::rule::Rule;
+pub(crate) use self::open_loop::PACED_THROUGHPUT;
+pub use self::rule::{Rule, RuleThreat};
+pub(crate) use self::rule::{fatal, minor, serious};
 pub use self::run_status::damaged;
 
-/// All families, in the order in which findings are reported. An unfaithful replay and a client at its limit make all
-/// other numbers moot: they come first.
+/// All families, in the order in which findings of equal threat and severity are reported.
 const FAMILIES: &[Family] = &[
     replay::FAMILY,
     client_bottleneck::FAMILY,
@@ -64,12 +65,12 @@ const FAMILIES: &[Family] = &[
     flash_device::FAMILY,
 ];
 
-/// The rules for a single recording, in the order in which their findings are reported.
+/// The rules for a single recording.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     FAMILIES.iter().flat_map(|family| family.rules)
 }
 
-/// All findings of a recording, each once.
+/// All findings of a recording, each once: the greatest threat first.
 pub(crate) fn evaluate_rules(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> Vec<Finding> {
     let evidence = Evidence { recording, data, results };
     let mut findings: Vec<Finding> = Vec::new();
@@ -78,5 +79,11 @@ pub(crate) fn evaluate_rules(recording: &Recording, data: &RecordingData, result
             findings.push(finding);
         }
     }
+    sort_by_threat(&mut findings);
     findings
+}
+
+/// Sorts `findings` by what they threaten, the greatest threat first, then by severity; equal ones keep their order.
+pub fn sort_by_threat(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| std::cmp::Reverse((finding.threat, finding.severity)));
 }

@@ -1,12 +1,13 @@
 //! Whether an open loop kept its rate: dropped requests, and requests that waited before they were sent.
 
 use manometer_measure::PhaseKind;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 use manometer_measure::latency_log::response_tag;
 
 use super::client_bottleneck::{HEADROOM_SHARE, headroom, primary_samples, rate};
 use super::evidence::Evidence;
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, serious};
+use super::text::phase_list;
 use crate::latencies::latencies;
 use crate::phase_result::PhaseResult;
 use crate::time_series::total;
@@ -17,6 +18,7 @@ const WAITING_FACTOR: f64 = 2.0;
 const DROPPED: Rule = Rule {
     id: "requests-dropped",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "requests were dropped"),
     source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
     meaning: "requests of an open loop were dropped because the queue was full",
     remedy: "Lower the rate, or report it as not sustained.",
@@ -25,52 +27,105 @@ const DROPPED: Rule = Rule {
 const WAITING: Rule = Rule {
     id: "coordinated-omission",
     severity: Severity::Info,
+    threat: serious(Threatened::Tail, "requests waited before they were sent"),
     source: "Tene 2013 (coordinated omission)",
     meaning: "the p99 response time, from when a request was due, is more than twice the p99 service time, from when it \
         was sent",
     remedy: "Use a `response.…` criterion.",
 };
 
-pub(super) const FAMILY: Family = Family { rules: &[DROPPED, WAITING], evaluate };
+pub(crate) const PACED_THROUGHPUT: Rule = Rule {
+    id: "paced-throughput",
+    severity: Severity::Info,
+    threat: None,
+    source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
+    meaning: "the criterion is the throughput of a primary that is paced and kept its rate in `w0`: the result is judged by the \
+        p99 response time of its main operation instead",
+    remedy: "Set `criterion` to a response time, or leave out `rate` to measure throughput.",
+};
+
+pub(super) const FAMILY: Family = Family { rules: &[DROPPED, WAITING, PACED_THROUGHPUT], evaluate };
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let dropped = evidence.results.iter().filter_map(|result| dropped(evidence, result));
-    dropped.chain(evidence.results.iter().filter_map(|result| waiting(evidence, result))).collect()
+    dropped(evidence).into_iter().chain(waiting(evidence)).collect()
 }
 
-fn dropped(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Finding> {
+/// The dropped requests of a phase.
+struct DroppedRequests<'a> {
+    phase: &'a str,
+    dropped: f64,
+    /// Their share of the offered requests.
+    share: f64,
+    /// Only a client with headroom is known not to be the cause.
+    has_headroom: bool,
+}
+
+fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
+    let phases = evidence.results.iter().filter_map(|result| dropped_in(evidence, result));
+    let phases: Vec<DroppedRequests<'_>> = phases.collect();
+    let most = phases.iter().max_by(|one, other| one.share.total_cmp(&other.share))?;
+    let ids: Vec<&str> = phases.iter().map(|one| one.phase).collect();
+    let cause = if phases.iter().all(|one| one.has_headroom) { "The store" } else { "The client or the store" };
+    let others = if ids.len() == 1 { String::new() } else { format!(", the most of {}", phase_list(&ids)) };
+    let sentence = format!(
+        "{:.0} requests of {} ({:.1} %{others}) were dropped because the queue was full, and are in no latency. {cause} \
+         does not keep up with the offered rate.",
+        most.dropped,
+        most.phase,
+        100.0 * most.share
+    );
+    Some(DROPPED.finding_in(&ids, &sentence))
+}
+
+/// The dropped requests of a phase; `None` without any.
+fn dropped_in<'a>(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<DroppedRequests<'a>> {
     let (samples, window) = primary_samples(evidence, result)?;
     let dropped = total(samples, |name| name == "dropped", window);
     let answered = total(samples, |name| name.ends_with(".requests"), window);
-    // Only a client with headroom is known not to be the cause.
     let has_headroom = headroom(evidence)
         .zip(rate(evidence, result))
         .is_some_and(|(headroom, rate)| rate <= HEADROOM_SHARE * headroom);
-    let cause = if has_headroom { "The store" } else { "The client or the store" };
+    let share = dropped / (dropped + answered);
+    (dropped > 0.0).then(|| DroppedRequests { phase: result.id(), dropped, share, has_headroom })
+}
+
+/// A p99 response time and the p99 service time of the same operation, in microseconds.
+struct Waiting {
+    operation: String,
+    response: f64,
+    service: f64,
+}
+
+impl Waiting {
+    fn factor(&self) -> f64 {
+        self.response / self.service
+    }
+}
+
+fn waiting(evidence: &Evidence<'_>) -> Option<Finding> {
+    let phases = evidence.results.iter().filter_map(|result| Some((result.id(), waiting_in(evidence, result)?)));
+    let phases: Vec<(&str, Waiting)> = phases.filter(|(_, waiting)| waiting.factor() > WAITING_FACTOR).collect();
+    let (phase, most) = phases.iter().max_by(|one, other| one.1.factor().total_cmp(&other.1.factor()))?;
+    let ids: Vec<&str> = phases.iter().map(|(id, _)| *id).collect();
+    let others = if ids.len() == 1 { String::new() } else { format!(", the most of {}", phase_list(&ids)) };
     let sentence = format!(
-        "{dropped:.0} requests of {} ({:.1} %) were dropped because the queue was full, and are in no latency. {cause} \
-         does not keep up with the offered rate.",
-        result.id(),
-        100.0 * dropped / (dropped + answered)
+        "In {phase}{others}, the p99 response time of `{}` is {:.2} ms and its p99 service time {:.2} ms: requests waited \
+         before they were sent. A closed loop would have hidden that wait (coordinated omission).",
+        most.operation,
+        most.response / 1e3,
+        most.service / 1e3
     );
-    (dropped > 0.0).then(|| DROPPED.finding(Some(result.id()), &sentence))
+    Some(WAITING.finding_in(&ids, &sentence))
 }
 
 /// The operation whose response time exceeds its service time most.
-fn waiting(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Finding> {
+fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Waiting> {
     let bounds_s = result.bounds_s(evidence.recording).filter(|_| result.phase.kind != PhaseKind::Solo)?;
     let service = latencies(evidence.data, bounds_s, str::to_owned);
     let response = latencies(evidence.data, bounds_s, response_tag);
-    let p99s = response
-        .iter()
-        .filter_map(|(operation, response)| Some((operation, response.p99?, service.get(operation)?.p99?)));
-    let (operation, response, service) = p99s.max_by(|one, other| (one.1 / one.2).total_cmp(&(other.1 / other.2)))?;
-    let sentence = format!(
-        "In {} the p99 response time of `{operation}` is {:.2} ms and its p99 service time {:.2} ms: requests waited before \
-         they were sent. A closed loop would have hidden that wait (coordinated omission).",
-        result.id(),
-        response / 1e3,
-        service / 1e3
-    );
-    (response > WAITING_FACTOR * service).then(|| WAITING.finding(Some(result.id()), &sentence))
+    let waits = response.iter().filter_map(|(operation, response)| {
+        let (response, service) = (response.p99?, service.get(operation)?.p99?);
+        Some(Waiting { operation: operation.clone(), response, service })
+    });
+    waits.max_by(|one, other| one.factor().total_cmp(&other.factor()))
 }

@@ -1,10 +1,10 @@
 //! Phases that were not measured, only in part, or too briefly.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::evidence::Evidence;
-use super::rule::{Family, Rule};
-use super::text::only_phase;
+use super::rule::{Family, Rule, fatal, minor, serious};
+use super::text::phase_list;
 use crate::needed_length::duration;
 use crate::phase_outcome::PhaseOutcome;
 use crate::phase_result::PhaseResult;
@@ -12,9 +12,13 @@ use crate::phase_result::PhaseResult;
 /// A phase with fewer samples than this share of its sample intervals has gaps.
 const SAMPLES_SHARE: f64 = 0.9;
 
+/// The most phases whose samples are counted in a finding.
+const MAX_COUNTED: usize = 6;
+
 const GAP: Rule = Rule {
     id: "phase-gap",
     severity: Severity::Error,
+    threat: fatal(Threatened::Phase, "phases were not measured"),
     source: "the run",
     meaning: "a phase was not measured",
     remedy: "Fix the cause and run it again.",
@@ -23,6 +27,7 @@ const GAP: Rule = Rule {
 const CUT: Rule = Rule {
     id: "phase-cut",
     severity: Severity::Warning,
+    threat: minor(Threatened::Phase, "a phase was not measured to its end"),
     source: "the recording",
     meaning: "a phase was not measured to its end",
     remedy: "Run it again to measure the whole phase.",
@@ -31,6 +36,7 @@ const CUT: Rule = Rule {
 const SAMPLES_MISSING: Rule = Rule {
     id: "samples-missing",
     severity: Severity::Warning,
+    threat: serious(Threatened::Phase, "samples are missing"),
     source: "the recording",
     meaning: "a phase has fewer than 90 % of the samples that its length allows",
     remedy: "Leave the host idle processor time, or sample less often.",
@@ -39,6 +45,7 @@ const SAMPLES_MISSING: Rule = Rule {
 const SHORT: Rule = Rule {
     id: "phase-too-short",
     severity: Severity::Warning,
+    threat: serious(Threatened::Phase, "phases were too short for a confidence interval"),
     source: "Schmeiser 1982 (batch means)",
     meaning: "a phase is too short for a confidence interval",
     remedy: "Run longer phases.",
@@ -48,46 +55,51 @@ pub(super) const FAMILY: Family = Family { rules: &[GAP, CUT, SAMPLES_MISSING, S
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     let (results, interval_s) = (evidence.results, evidence.recording.plan.interval_s);
-    let mut findings: Vec<Finding> = results.iter().filter_map(gap).collect();
-    findings.extend(not_run(results));
-    findings.extend(results.iter().filter_map(|result| samples_missing(interval_s, result)));
-    findings.extend(too_short(results));
-    findings
+    let findings = gaps(results).into_iter().chain(results.iter().filter_map(cut));
+    findings.chain(samples_missing(interval_s, results)).chain(too_short(results)).collect()
 }
 
-fn gap(result: &PhaseResult<'_>) -> Option<Finding> {
-    let id = result.id();
-    match &result.outcome {
-        PhaseOutcome::Gap(reason) => Some(GAP.finding(Some(id), &format!("{id} was not measured: {reason}."))),
-        PhaseOutcome::Truncated(window) => {
-            let (measured, planned) = (window.seconds(), result.phase.duration_s);
-            let sentence = format!(
-                "{id} was measured for {measured:.0} s of {planned:.0} s: the recording ends within the phase."
-            );
-            Some(CUT.finding(Some(id), &sentence))
+/// The phases that were not measured, each reason once.
+fn gaps(results: &[PhaseResult<'_>]) -> Option<Finding> {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for result in results {
+        let Err(reason) = result.outcome.window() else { continue };
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, ids)) => ids.push(result.id()),
+            None => by_reason.push((reason, vec![result.id()])),
         }
-        PhaseOutcome::Complete(_) | PhaseOutcome::NotRun(_) => None,
     }
+    let parts = by_reason.iter().map(|(reason, ids)| format!("{} ({reason})", phase_list(ids)));
+    let parts = parts.collect::<Vec<_>>().join("; ");
+    let ids: Vec<&str> =
+        results.iter().filter(|result| result.outcome.window().is_err()).map(PhaseResult::id).collect();
+    (!ids.is_empty()).then(|| GAP.finding_in(&ids, &format!("Not measured: {parts}.")))
 }
 
-fn not_run(results: &[PhaseResult<'_>]) -> Option<Finding> {
-    let not_run = results.iter().filter_map(|result| match &result.outcome {
-        PhaseOutcome::NotRun(reason) => Some((result.id(), reason)),
-        _ => None,
+fn cut(result: &PhaseResult<'_>) -> Option<Finding> {
+    let PhaseOutcome::Truncated(window) = &result.outcome else { return None };
+    let (id, measured, planned) = (result.id(), window.seconds(), result.phase.duration_s);
+    let sentence =
+        format!("{id} was measured for {measured:.0} s of {planned:.0} s: the recording ends within the phase.");
+    Some(CUT.finding(Some(id), &sentence))
+}
+
+fn samples_missing(interval_s: f64, results: &[PhaseResult<'_>]) -> Option<Finding> {
+    let counts = results.iter().filter_map(|result| {
+        let intervals = result.outcome.window().ok()?.seconds() / interval_s;
+        result.performance.estimate.mean.filter(|_| intervals.is_finite())?;
+        // A phase need not start and end on the boundary of an interval: one of them may lie across it.
+        let expected = SAMPLES_SHARE * (intervals - 1.0).floor();
+        let samples = result.performance.estimate.samples as f64;
+        (samples < expected).then_some((result.id(), samples, intervals))
     });
-    let (ids, reasons): (Vec<&str>, Vec<&String>) = not_run.unzip();
-    let sentence = format!("Not measured: {}; {}.", ids.join(", "), reasons.first()?);
-    Some(GAP.finding(only_phase(&ids), &sentence))
-}
-
-fn samples_missing(interval_s: f64, result: &PhaseResult<'_>) -> Option<Finding> {
-    let intervals = result.outcome.window().ok()?.seconds() / interval_s;
-    result.performance.estimate.mean.filter(|_| intervals.is_finite())?;
-    // A phase need not start and end on the boundary of an interval: one of them may lie across it.
-    let expected = SAMPLES_SHARE * (intervals - 1.0).floor();
-    let samples = result.performance.estimate.samples;
-    let sentence = format!("{} has {samples} of {intervals:.0} samples: the others are gaps.", result.id());
-    ((samples as f64) < expected).then(|| SAMPLES_MISSING.finding(Some(result.id()), &sentence))
+    let counts: Vec<(&str, f64, f64)> = counts.collect();
+    let ids: Vec<&str> = counts.iter().map(|(id, ..)| *id).collect();
+    let parts: Vec<String> =
+        counts.iter().take(MAX_COUNTED).map(|(id, samples, all)| format!("{id} {samples:.0} of {all:.0}")).collect();
+    let more = if counts.len() > MAX_COUNTED { " and others" } else { "" };
+    let sentence = format!("Samples are missing: {}{more}; the rest are gaps.", parts.join(", "));
+    (!ids.is_empty()).then(|| SAMPLES_MISSING.finding_in(&ids, &sentence))
 }
 
 fn too_short(results: &[PhaseResult<'_>]) -> Option<Finding> {
@@ -97,8 +109,8 @@ fn too_short(results: &[PhaseResult<'_>]) -> Option<Finding> {
     let needed_s = short.iter().filter_map(|result| needed_s(result)).max_by(f64::total_cmp)?;
     let sentence = format!(
         "Too short for a confidence interval: {}. Quantiles are reported instead. An interval needs at least {}.",
-        ids.join(", "),
+        phase_list(&ids),
         duration(needed_s)
     );
-    Some(SHORT.finding(None, &sentence))
+    Some(SHORT.finding_in(&ids, &sentence))
 }

@@ -1,6 +1,6 @@
 //! What a rule is, and a family of rules.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threat, ThreatStrength, Threatened};
 
 use super::evidence::Evidence;
 
@@ -11,6 +11,8 @@ pub struct Rule {
     pub id: &'static str,
     /// How much it matters.
     pub severity: Severity,
+    /// What its findings threaten, unless a finding says otherwise; `None` where they threaten nothing.
+    pub threat: Option<RuleThreat>,
     /// Its source: a publication, or what reports it.
     pub source: &'static str,
     /// What has happened if it is reported.
@@ -19,16 +21,51 @@ pub struct Rule {
     pub remedy: &'static str,
 }
 
+/// What the findings of a rule threaten, and how a headline says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleThreat {
+    /// What, and how strongly.
+    pub threat: Threat,
+    /// What happened, as the clause of a sentence: `the processors were saturated`.
+    pub clause: &'static str,
+}
+
+const fn threat(strength: ThreatStrength, to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+    Some(RuleThreat { threat: Threat { strength, to }, clause })
+}
+
+/// The threat of a rule whose findings rule a conclusion out.
+pub(crate) const fn fatal(to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+    threat(ThreatStrength::Fatal, to, clause)
+}
+
+/// The threat of a rule whose findings may have changed a conclusion.
+pub(crate) const fn serious(to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+    threat(ThreatStrength::Serious, to, clause)
+}
+
+/// The threat of a rule whose findings limit how far a conclusion can be generalised.
+pub(crate) const fn minor(to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+    threat(ThreatStrength::Minor, to, clause)
+}
+
 impl Rule {
-    /// A finding of this rule: `sentence`, then the remedy.
+    /// A finding of this rule about `phase`, or about the whole recording: `sentence`, then the remedy.
     pub fn finding(&self, phase: Option<&str>, sentence: &str) -> Finding {
-        Finding {
-            id: self.id.to_owned(),
-            severity: self.severity,
-            phase: phase.map(str::to_owned),
-            text: format!("{sentence} {}", self.remedy),
-        }
+        self.finding_in(phase.as_slice(), sentence)
     }
+
+    /// The same about several phases, or about the whole recording where there are none.
+    pub fn finding_in(&self, phases: &[&str], sentence: &str) -> Finding {
+        let threat = self.threat.map(|rule| rule.threat);
+        let finding = Finding::new(self.id, self.severity, format!("{sentence} {}", self.remedy));
+        Finding { threat, ..finding.in_phases(phases.iter().copied()) }
+    }
+}
+
+/// `finding` with its threat as strong as `strength`; one without a threat stays without.
+pub(super) fn with_strength(finding: Finding, strength: ThreatStrength) -> Finding {
+    Finding { threat: finding.threat.map(|threat| Threat { strength, ..threat }), ..finding }
 }
 
 /// The rules of one file and the function that evaluates them.

@@ -1,15 +1,19 @@
 //! Whether the primary keeps its data set stable, so that phases are comparable (requirement WR1).
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
 use manometer_measure::plan::Settings;
 
 use super::evidence::Evidence;
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, serious, with_strength};
+
+/// A data set that grows by less than this share hardly changes from phase to phase.
+const SMALL_GROWTH: f64 = 0.01;
 
 const NOT_STABLE: Rule = Rule {
     id: "primary-not-stable",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "the primary's data was not stable"),
     source: "Storiks 3.4.1 (WR1)",
     meaning: "the primary inserts or deletes records, by as much as the finding says",
     remedy: "To measure pressure, use a primary that only reads and updates.",
@@ -45,7 +49,16 @@ fn not_stable(evidence: &Evidence<'_>) -> Option<Finding> {
          difference between them need not come from a neighbour."
     );
     let rule = if facts.contains_key("personality") { NOT_STABLE_FILES } else { NOT_STABLE };
-    Some(rule.finding(None, &sentence))
+    let is_small = samples.and_then(|samples| growth(samples, facts)).is_some_and(|growth| growth < SMALL_GROWTH);
+    let strength = if is_small { ThreatStrength::Minor } else { ThreatStrength::Serious };
+    Some(with_strength(rule.finding(None, &sentence), strength))
+}
+
+/// The share by which the loaded records can have grown at most; `None` where it is unknown, or where records were deleted.
+fn growth(samples: &Samples, facts: &Settings) -> Option<f64> {
+    let loaded = facts.get("loaded").and_then(serde_json::Value::as_f64).filter(|loaded| *loaded > 0.0)?;
+    let count = |name: &str| requests(samples, |column| column == name);
+    (count("delete.requests") == 0.0 && count("create.requests") == 0.0).then(|| count("insert.requests") / loaded)
 }
 
 /// The first of insert and delete that occurred.

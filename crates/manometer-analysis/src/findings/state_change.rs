@@ -1,10 +1,10 @@
 //! Whether engine, host and device are in the same state after the run as before (requirement WR2).
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::evidence::{Evidence, first_and_last, readings, values};
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, minor, serious};
 use crate::lsm_levels::{TREND_SHARE, level_columns};
 use crate::statistics::moments::mean;
 
@@ -23,6 +23,7 @@ pub(crate) const TEMPERATURE_TOLERANCE: f64 = 10.0;
 const STATE_MOVED: Rule = Rule {
     id: "state-moved",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "the state of engine, host or device moved"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "between the start of the first phase and the end of the last, a level's size changed by 5 % of all levels, the \
         device's utilisation by 1 %, dirty memory by 1 % of memory, or the device's temperature by 10 °C",
@@ -32,6 +33,7 @@ const STATE_MOVED: Rule = Rule {
 const SINCE_PREPARATION: Rule = Rule {
     id: "state-since-preparation",
     severity: Severity::Warning,
+    threat: minor(Threatened::Storage, "the device changed since it was prepared"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "between copying the prepared database and the start of the first phase, the device's utilisation changed by 1 %",
     remedy: "Keep other programs from using the device, and do not mount it with `discard`.",

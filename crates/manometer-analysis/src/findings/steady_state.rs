@@ -1,14 +1,17 @@
 //! Phases that are not in steady state, or in which a warm-up is visible.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::evidence::Evidence;
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, serious};
+use super::text::{phase_list, were};
 use crate::phase_result::PhaseResult;
+use crate::steady_state::{SteadyStateTest, WarmUp};
 
 const NOT_STEADY: Rule = Rule {
     id: "not-steady",
     severity: Severity::Warning,
+    threat: serious(Threatened::Phase, "the primary was not in steady state"),
     source: "SNIA PTS 2.1.24; Hamed & Rao 1998; Storiks 3.4.1 (WR2)",
     meaning: "a phase is not in steady state: its rounds differ, or it drifts",
     remedy: "Let the database and the device settle for longer first.",
@@ -17,6 +20,7 @@ const NOT_STEADY: Rule = Rule {
 const WARM_UP: Rule = Rule {
     id: "warm-up-visible",
     severity: Severity::Info,
+    threat: None,
     source: "White 1997 (MSER-5)",
     meaning: "the start of a phase differs from the rest of it",
     remedy: "Use a longer settle time to avoid it.",
@@ -25,32 +29,46 @@ const WARM_UP: Rule = Rule {
 pub(super) const FAMILY: Family = Family { rules: &[NOT_STEADY, WARM_UP], evaluate };
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let not_steady = evidence.results.iter().filter_map(not_steady);
-    not_steady.chain(evidence.results.iter().filter_map(warm_up)).collect()
+    not_steady(evidence.results).into_iter().chain(warm_up(evidence.results)).collect()
 }
 
-fn not_steady(result: &PhaseResult<'_>) -> Option<Finding> {
-    let test = result.steady_state.filter(|test| !test.is_steady())?;
+fn not_steady(results: &[PhaseResult<'_>]) -> Option<Finding> {
+    let unsteady = results.iter().filter_map(|result| {
+        let test = result.steady_state.filter(|test| !test.is_steady())?;
+        Some((result.id(), test))
+    });
+    let unsteady: Vec<(&str, SteadyStateTest)> = unsteady.collect();
+    let (worst, test) = unsteady.iter().max_by(|one, other| one.1.rounds.range.total_cmp(&other.1.rounds.range))?;
+    let ids: Vec<&str> = unsteady.iter().map(|(id, _)| *id).collect();
+    let most = if ids.len() == 1 { "it".to_owned() } else { format!("{worst}, the least steady,") };
     let mut sentence = format!(
-        "{} was not in steady state: over five rounds it ranges over {:.0} % of its average (20 % allowed), and its fitted \
-         line moves by {:.0} % (10 % allowed)",
-        result.id(),
+        "{} {} not in steady state: over five rounds {most} ranges over {:.0} % of its average (20 % allowed), and its \
+         fitted line moves by {:.0} % (10 % allowed)",
+        phase_list(&ids),
+        were(&ids),
         100.0 * test.rounds.range,
         100.0 * test.rounds.excursion,
     );
     if test.has_drifted() {
         sentence += &format!("; it drifts by {:+.0} % over the phase", 100.0 * test.drift);
     }
-    Some(NOT_STEADY.finding(Some(result.id()), &(sentence + ".")))
+    Some(NOT_STEADY.finding_in(&ids, &(sentence + ".")))
 }
 
-fn warm_up(result: &PhaseResult<'_>) -> Option<Finding> {
-    let warm_up = result.warm_up?;
+fn warm_up(results: &[PhaseResult<'_>]) -> Option<Finding> {
+    let warming = results.iter().filter_map(|result| Some((result.id(), result.warm_up?)));
+    let warming: Vec<(&str, WarmUp)> = warming.collect();
+    let (most, warm_up) = warming.iter().max_by(|one, other| one.1.shift.abs().total_cmp(&other.1.shift.abs()))?;
+    let ids: Vec<&str> = warming.iter().map(|(id, _)| *id).collect();
+    let (shows, its) = match ids.as_slice() {
+        [_] => ("shows", "its".to_owned()),
+        _ => ("show", format!("{most}'s")),
+    };
     let sentence = format!(
-        "{} shows a warm-up in its first {:.0} s: without them its mean would be {:+.0} %. Nothing was left out.",
-        result.id(),
+        "{} {shows} a warm-up: without its first {:.0} s {its} mean would be {:+.0} %. Nothing was left out.",
+        phase_list(&ids),
         warm_up.length_s,
         100.0 * warm_up.shift,
     );
-    Some(WARM_UP.finding(Some(result.id()), &sentence))
+    Some(WARM_UP.finding_in(&ids, &sentence))
 }

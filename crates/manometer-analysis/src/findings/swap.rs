@@ -1,11 +1,11 @@
 //! Whether memory was swapped during the measurement.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 use manometer_measure::human;
 
 use super::evidence::{Evidence, total_of_rate, values};
-use super::rule::{Family, Rule};
-use super::text::only_phase;
+use super::rule::{Family, Rule, serious};
+use super::text::phase_list;
 
 /// Fewer pages in and out of swap over all phases are housekeeping: 16 MiB of 4 KiB pages.
 const MIN_PAGES: f64 = 4096.0;
@@ -16,6 +16,7 @@ const MIN_BYTES: f64 = (16_u64 << 20) as f64;
 const SWAP: Rule = Rule {
     id: "swap-used",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "the host swapped"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "4,096 pages or more were swapped in or out during phases, or the used swap grew by 16 MiB",
     remedy: "Disable swap while measuring, or use less memory.",
@@ -44,8 +45,8 @@ fn swapped_pages(evidence: &Evidence<'_>) -> Option<Finding> {
     let ids: Vec<&str> = phases.iter().map(|(id, ..)| *id).collect();
     let (read, written) = phases.iter().fold((0.0, 0.0), |sum, (_, read, written)| (sum.0 + read, sum.1 + written));
     let sentence =
-        format!("{written:.0} pages were swapped out and {read:.0} in during {}: {CONSEQUENCE}.", ids.join(", "));
-    (read + written >= MIN_PAGES).then(|| SWAP.finding(only_phase(&ids), &sentence))
+        format!("{written:.0} pages were swapped out and {read:.0} in during {}: {CONSEQUENCE}.", phase_list(&ids));
+    (read + written >= MIN_PAGES).then(|| SWAP.finding_in(&ids, &sentence))
 }
 
 fn used_swap_growth(evidence: &Evidence<'_>) -> Option<Finding> {

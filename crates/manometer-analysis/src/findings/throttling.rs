@@ -1,10 +1,11 @@
 //! Whether the device or the processors were throttled because of heat.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{Finding, Severity, Threatened};
 
 use super::evidence::{Evidence, growth, readings, total_of_rate};
-use super::rule::{Family, Rule};
+use super::rule::{Family, Rule, serious};
+use super::text::phase_list;
 use crate::time_series::TimeWindow;
 
 /// The bit of an NVMe critical warning for a temperature threshold.
@@ -23,6 +24,7 @@ const TIMES_ABOVE: [(&str, &str); 3] = [
 const DEVICE: Rule = Rule {
     id: "thermal-throttling",
     severity: Severity::Warning,
+    threat: serious(Threatened::Result, "the device was throttled because of heat"),
     source: "NVMe, SMART / health information log; ACS-5, temperature statistics; Storiks 3.4.1 (WR2)",
     meaning: "the device was throttled because of heat, spent time above one of its temperature limits, or warned of heat",
     remedy: "Cool the device, or leave it time between phases.",
@@ -31,6 +33,7 @@ const DEVICE: Rule = Rule {
 const PROCESSORS: Rule = Rule {
     id: "processors-throttled",
     severity: Severity::Warning,
+    threat: serious(Threatened::Storage, "processors were throttled because of heat"),
     source: "Linux, `thermal_throttle`; Storiks 3.4.1 (WR2)",
     meaning: "a processor was throttled because of heat in a phase",
     remedy: "Cool the host, or limit the clock frequency in all phases: `cpupower frequency-set --max`.",
@@ -75,15 +78,18 @@ fn hottest(health: &Samples, window: TimeWindow) -> String {
 }
 
 /// One finding for each phase in which a processor was throttled.
-fn processors(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Some(cores) = evidence.series("cpu.cores") else { return Vec::new() };
-    let finding = |(id, window): (&str, TimeWindow)| {
-        let (name, times) = most_throttled(cores, window)?;
-        let sentence =
-            format!("Processors were throttled because of heat in {id}, {name} most often: {times:.0} times.");
-        Some(PROCESSORS.finding(Some(id), &sentence))
-    };
-    evidence.measured_phases().filter_map(|(result, window)| finding((result.id(), window))).collect()
+fn processors(evidence: &Evidence<'_>) -> Option<Finding> {
+    let cores = evidence.series("cpu.cores")?;
+    let phases = evidence.measured_phases();
+    let phases = phases.filter_map(|(result, window)| Some((result.id(), most_throttled(cores, window)?)));
+    let throttled: Vec<(&str, (&str, f64))> = phases.collect();
+    let (phase, (name, times)) = throttled.iter().max_by(|one, other| one.1.1.total_cmp(&other.1.1))?;
+    let ids: Vec<&str> = throttled.iter().map(|(id, _)| *id).collect();
+    let sentence = format!(
+        "Processors were throttled because of heat in {}, {name} most often: {times:.0} times in {phase}.",
+        phase_list(&ids)
+    );
+    Some(PROCESSORS.finding_in(&ids, &sentence))
 }
 
 /// The core or package that was throttled most often in `window`, and how often.

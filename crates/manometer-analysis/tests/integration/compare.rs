@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::{
-    Comparison, DEFAULT_BOUND, Direction, PhaseComparison, RunSet, Verdict, compare_pair, compare_series,
+    Comparison, DEFAULT_BOUND, Direction, PhaseComparison, PhaseVerdict, RunSet, compare_pair, compare_series,
     condition_differences, reference_drift, repeat_numbers,
 };
 use manometer_measure::Column;
@@ -74,7 +74,7 @@ fn two_equal_recordings_are_the_same() {
     let comparison = compared(a.path(), b.path());
     assert_eq!(comparison.phases.len(), 2);
     for phase in &comparison.phases {
-        assert_eq!((phase.verdict, phase.direction), (Verdict::Same, None), "{phase:?}");
+        assert_eq!((phase.verdict, phase.direction), (PhaseVerdict::Same, None), "{phase:?}");
         let (low, high) = (phase.ci_low.unwrap(), phase.ci_high.unwrap());
         assert!(low < phase.ratio.unwrap() && phase.ratio.unwrap() < high && high - low < 0.06, "{phase:?}");
     }
@@ -91,11 +91,11 @@ fn worse_is_a_regression_and_better_is_not() {
     let (a, b) = (recorded(BASE), recorded(Factors { seed: 2, all: 1.0, under_pressure: 0.8 }));
     let comparison = compared(a.path(), b.path());
     let worse = find(&comparison, "w1");
-    assert_eq!((worse.verdict, worse.direction), (Verdict::Different, Some(Direction::Worse)));
+    assert_eq!((worse.verdict, worse.direction), (PhaseVerdict::Different, Some(Direction::Worse)));
     assert!((worse.ratio.unwrap() - 0.8).abs() < 0.02 && (worse.difference.value.unwrap() + 100.0).abs() < 10.0);
     let pressure = worse.pressure.as_ref().unwrap();
     assert!((pressure.difference.value.unwrap() - 0.1).abs() < 0.01 && pressure.difference.ci_low.unwrap() > 0.05);
-    assert_eq!(find(&comparison, "w0").verdict, Verdict::Same);
+    assert_eq!(find(&comparison, "w0").verdict, PhaseVerdict::Same);
     assert_eq!(comparison.regressions().count(), 1);
     let back = compared(b.path(), a.path());
     assert_eq!(find(&back, "w1").direction, Some(Direction::Better));
@@ -128,13 +128,13 @@ fn repeats_show_the_variance_between_runs() {
     let comparison = compared(&a, &b);
     let w1 = find(&comparison, "w1");
     assert_eq!((w1.a.runs, w1.b.runs), (5, 5));
-    assert_eq!(w1.verdict, Verdict::Unknown, "runs differ by ±8 %: {w1:?}");
+    assert_eq!(w1.verdict, PhaseVerdict::Unknown, "runs differ by ±8 %: {w1:?}");
     assert!((1..200).contains(&w1.runs_needed.unwrap()), "{w1:?}");
     // Each run's pressure is against its own `w0`: what makes the whole run slower cancels out.
     let pressure = w1.pressure.as_ref().unwrap();
     assert!(pressure.difference.ci_high.unwrap() - pressure.difference.ci_low.unwrap() < 0.03, "{pressure:?}");
     let alone = compared(&a.join("runs/001"), &b.join("runs/001"));
-    assert_eq!(find(&alone, "w1").verdict, Verdict::Same, "single runs do not show it");
+    assert_eq!(find(&alone, "w1").verdict, PhaseVerdict::Same, "single runs do not show it");
 }
 
 #[test]
@@ -146,7 +146,9 @@ fn short_runs_need_repeats() {
     assert!(find(&compared(&a, &b), "w1").ci_low.is_some(), "four short runs have an interval from their means");
     let alone = compared(&a.join("runs/001"), &b.join("runs/001"));
     let w1 = find(&alone, "w1");
-    assert!(w1.ratio.is_some() && w1.ci_low.is_none() && w1.verdict == Verdict::Unknown && w1.runs_needed.is_none());
+    assert!(
+        w1.ratio.is_some() && w1.ci_low.is_none() && w1.verdict == PhaseVerdict::Unknown && w1.runs_needed.is_none()
+    );
     assert!(w1.reason.as_deref().unwrap().contains("too short"), "{w1:?}");
 }
 
@@ -166,12 +168,12 @@ fn runs_of_a_sweep_are_compared_with_those_of_the_same_settings() {
     let b = side("b", &[("64KiB", 2.0), ("4KiB", 1.0), ("1MiB", 3.0)]);
     let comparison = compared(&a, &b);
     assert_eq!(comparison.phases.len(), 4);
-    assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Same), "{comparison:?}");
+    assert!(comparison.phases.iter().all(|phase| phase.verdict == PhaseVerdict::Same), "{comparison:?}");
     assert_eq!(comparison.phases[0].settings["writer.block_size"], "4KiB");
     assert_eq!(comparison.not_compared, ["B writer.block_size = 1MiB (w0, w1)"]);
     assert_eq!(compared(&b, &a).not_compared, ["A writer.block_size = 1MiB (w0, w1)"]);
     let single = compared(&a.join("runs/000"), &a.join("runs/001"));
-    assert!(find(&single, "w0").verdict == Verdict::Different, "two runs alone are compared whatever was set");
+    assert!(find(&single, "w0").verdict == PhaseVerdict::Different, "two runs alone are compared whatever was set");
 }
 
 #[test]
@@ -185,7 +187,7 @@ fn an_unmeasured_phase_has_no_ratio() {
     run.writer.finish(at(run.second), RunStatus::Failed).unwrap();
     let comparison = compared(whole.path(), dir.path());
     let w1 = find(&comparison, "w1");
-    assert_eq!((w1.ratio, w1.verdict, w1.b.runs), (None, Verdict::Unknown, 0));
+    assert_eq!((w1.ratio, w1.verdict, w1.b.runs), (None, PhaseVerdict::Unknown, 0));
     assert!(w1.reason.as_deref().unwrap().contains("`writer` died"), "{w1:?}");
     let json = serde_json::to_value(&comparison).unwrap();
     assert_eq!(json["phases"][1]["ratio"], Value::Null);
@@ -295,23 +297,23 @@ fn a_damaged_recording_is_compared_and_reported() {
     std::fs::write(b.path().join("samples/db.parquet"), "not parquet").unwrap();
     let comparison = compared(a.path(), b.path());
     assert_eq!(comparison.findings[0].id, "damaged");
-    assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Unknown && phase.reason.is_some()));
+    assert!(comparison.phases.iter().all(|phase| phase.verdict == PhaseVerdict::Unknown && phase.reason.is_some()));
 }
 
 #[test]
 fn a_phase_of_only_one_side_is_listed() {
     let dir = tempfile::tempdir().unwrap();
-    let with = |name: &str, id: &str| {
+    let with = |name: &str, id: &str, seed: u64| {
         let mut plan = two_phases(20);
         plan.phases.push(phase(id, PhaseKind::Pressure, 20, 64));
-        record(&dir.path().join(name), &plan, BASE, &json!({"host": {}}));
+        record(&dir.path().join(name), &plan, Factors { seed, ..BASE }, &json!({"host": {}}));
         dir.path().join(name)
     };
-    let (a, b) = (with("a", "w2"), with("b", "w7"));
+    let (a, b, c) = (with("a", "w2", 1), with("b", "w7", 2), with("c", "w2", 3));
     let comparison = compared(&a, &b);
     assert_eq!(comparison.phases.len(), 2);
     assert_eq!(comparison.not_compared, ["A w2 (writer.iodepth = 64)", "B w7 (writer.iodepth = 64)"]);
-    let all: Vec<RunSet> = [&a, &a, &b].map(|path| RunSet::read(path).unwrap()).into();
+    let all: Vec<RunSet> = [&a, &c, &b].map(|path| RunSet::read(path).unwrap()).into();
     let series = compare_series(&all, DEFAULT_BOUND).unwrap();
     let expected = [
         "w7 (writer.iodepth = 64): measured in only one recording",
@@ -343,12 +345,12 @@ fn findings_of_the_compared_runs_are_repeated_with_their_folders() {
     record(&a.join("runs/001"), &two_phases(60), BASE, &json!({"host": {}}));
     doubtful(&a.join("runs/002"), 2);
     doubtful(&b, 3);
-    let expected = ["worker-failed", "run-failed", "worker-failed", "run-failed", "cpu-saturated"];
+    let expected = ["cpu-saturated", "worker-failed", "run-failed", "worker-failed", "run-failed"];
     let check = |findings: &[Finding]| {
         assert_eq!(findings.iter().map(|finding| finding.id.as_str()).collect::<Vec<_>>(), expected);
-        let severities = [Severity::Error, Severity::Error, Severity::Error, Severity::Error, Severity::Warning];
+        let severities = [Severity::Warning, Severity::Error, Severity::Error, Severity::Error, Severity::Error];
         assert!(findings.iter().map(|finding| finding.severity).eq(severities), "{findings:?}");
-        let (first, last) = (&findings[0].text, &findings[4].text);
+        let (first, last) = (&findings[1].text, &findings[0].text);
         assert!(first.contains("a/runs/002: `writer` failed: no space left"), "{first}");
         let (of_a, of_b) = (format!("{} (w1)", a.join("runs/002").display()), format!("{} (w1)", b.display()));
         assert!(last.contains(&of_a) && last.contains(&of_b) && last.contains("mean utilisation"), "{last}");
@@ -364,9 +366,12 @@ fn a_warning_of_many_runs_names_some_and_counts_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let environment = json!({"device": {"name": "vda", "virtual": true}});
     for index in 0..11 {
-        record(&dir.path().join(format!("runs/{index:03}")), &two_phases(20), BASE, &environment);
+        let factors = Factors { seed: index + 1, ..BASE };
+        record(&dir.path().join(format!("runs/{index:03}")), &two_phases(20), factors, &environment);
     }
-    let findings = compared(dir.path(), dir.path()).findings;
+    let other = tempfile::tempdir().unwrap();
+    record(other.path(), &two_phases(20), Factors { seed: 20, ..BASE }, &json!({"host": {}}));
+    let findings = compared(dir.path(), other.path()).findings;
     let text = &findings.iter().find(|finding| finding.id == "virtual-disk").unwrap().text;
     assert!(text.contains("runs/007 and 3 more: the measured device is a virtual disk"), "{text}");
 }
@@ -390,7 +395,7 @@ fn a_series_has_its_change_and_the_direction() {
     let (_dir, recordings) = series_of(&[(12, 1.0), (8, 0.8)]);
     let series = compare_series(&recordings, DEFAULT_BOUND).unwrap();
     let [w0, w1] = series.phases.as_slice() else { panic!("{series:?}") };
-    assert!(w0.changes.is_empty() && w0.verdict == Verdict::Unknown && w0.ratio.is_none());
+    assert!(w0.changes.is_empty() && w0.verdict == PhaseVerdict::Unknown && w0.ratio.is_none());
     assert_eq!((w1.changes.len(), w1.changes[0].index), (1, 12), "{w1:?}");
     assert!(w1.changes[0].recording.ends_with("12") && (w1.ratio.unwrap() - 0.8).abs() < 0.03);
     assert_eq!((w1.direction, series.regressions().count()), (Some(Direction::Worse), 1));
@@ -433,7 +438,8 @@ fn a_folder_without_recording_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let a = folder(dir.path(), "a", &two_phases(60), &repeats(&[1.0, 1.0], 1.0, 1));
     std::fs::create_dir(a.join("runs/003")).unwrap();
-    let comparison = compared(&a, &a);
+    let b = folder(dir.path(), "b", &two_phases(60), &repeats(&[1.0, 1.0], 1.0, 11));
+    let comparison = compared(&a, &b);
     assert_eq!(find(&comparison, "w0").a.runs, 2);
     assert_eq!(comparison.findings.len(), 1, "{comparison:?}");
     assert_eq!(comparison.findings[0].id, "no-recording");
@@ -443,12 +449,15 @@ fn a_folder_without_recording_is_reported() {
 #[test]
 fn a_phase_is_compared_over_the_repeats_that_have_it() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a");
-    let mut plan = two_phases(20);
-    record(&path.join("runs/002"), &plan, BASE, &json!({"host": {}}));
-    plan.phases.truncate(1);
-    record(&path.join("runs/001"), &plan, BASE, &json!({"host": {}}));
-    let comparison = compared(&path, &path);
+    let [a, b] = [("a", 1), ("b", 11)].map(|(name, seed)| {
+        let (path, factors) = (dir.path().join(name), Factors { seed, ..BASE });
+        let mut plan = two_phases(20);
+        record(&path.join("runs/002"), &plan, factors, &json!({"host": {}}));
+        plan.phases.truncate(1);
+        record(&path.join("runs/001"), &plan, factors, &json!({"host": {}}));
+        path
+    });
+    let comparison = compared(&a, &b);
     assert_eq!((find(&comparison, "w0").a.runs, find(&comparison, "w1").a.runs), (2, 1));
 }
 

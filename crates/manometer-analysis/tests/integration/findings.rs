@@ -128,8 +128,8 @@ fn drift_is_tested_on_a_later_phase_without_neighbours() {
 fn untested_drift_is_reported_as_such() {
     for (again, words) in [(700.0, "-29.8 %"), (1_000.0, " % against")] {
         let findings = found(&Case { again: Some(again), again_s: Some(6), ..Case::default() });
-        assert_eq!(ids(&findings), ["phase-too-short", "drift-untested"], "{again}");
-        has(&findings[1], "drift-untested", &["w2", words, "w0", "cannot be tested", "longer"]);
+        assert_eq!(ids(&findings), ["drift-untested", "phase-too-short"], "{again}");
+        has(&findings[0], "drift-untested", &["w2", words, "w0", "cannot be tested", "longer"]);
     }
 }
 
@@ -293,8 +293,8 @@ fn unsettled_levels_are_reported() {
         vec![GIB - moved, GIB, GIB + moved]
     });
     let findings = found(&moving);
-    assert_eq!(ids(&findings), ["levels-moving", "state-moved"]);
-    has(&findings[0], "levels-moving", &["w0", "% of all levels"]);
+    assert_eq!(ids(&findings), ["state-moved", "levels-moving"]);
+    has(&findings[1], "levels-moving", &["w0", "% of all levels"]);
     let saw = |second: f64| vec![GIB * (second % 7.0) / 20.0, GIB, 3.0 * GIB];
     assert_eq!(found(&with_series("db.engine", &LEVELS, saw)), [], "compaction's saw-tooth is not a trend");
 }
@@ -406,7 +406,7 @@ fn on_flash(state: Value) -> Value {
 fn an_unknown_state_of_a_flash_device_is_reported() {
     let unknown = Case { environment: on_flash(Value::Null), ..Case::default() };
     let expected =
-        ["write-amplification-unknown", "device-state-unknown", "over-provisioning-unrecorded", "single-device"];
+        ["device-state-unknown", "write-amplification-unknown", "over-provisioning-unrecorded", "single-device"];
     let findings = found(&unknown);
     assert_eq!(ids(&findings), expected);
     assert!(findings[3].text.contains("Fast 1"), "{findings:?}");

@@ -9,3 +9,4 @@ mod findings;
 mod rules;
 mod summarise;
 mod synthetic;
+mod verdict;

@@ -41,29 +41,44 @@ fn id(literal: &str) -> Option<&str> {
     Some(literal.strip_prefix("id: \"")?.split_once('"')?.0)
 }
 
-/// The severity in the second field of a literal.
-fn severity(literal: &str) -> Option<&str> {
-    literal.split_once("severity: Severity::")?.1.split(',').next()
+/// The id and the severity of each `Finding::new` in `source`; `None` where the id is no literal.
+fn findings(source: &str) -> Vec<Option<(&str, &str)>> {
+    let calls = source.split("Finding::new(").skip(1).map(str::trim_start);
+    let finding = |call: &'_ str| {
+        let (id, rest) = call.strip_prefix('"')?.split_once('"')?;
+        let severity = rest.split_once("Severity::")?.1;
+        Some((id, severity.split(|letter: char| !letter.is_alphanumeric()).next()?))
+    };
+    calls.map(|call| finding(call)).collect()
 }
 
 #[test]
 fn every_finding_has_a_rule_of_the_same_severity() {
-    let mut without_id = Vec::new();
+    let (mut without_id, mut reported) = (Vec::new(), 0);
     for (path, source) in sources() {
-        for literal in literals(&source, "Finding") {
-            let Some(id) = id(literal) else {
+        for finding in findings(&source) {
+            let Some((id, severity)) = finding else {
                 without_id.push(path.clone());
                 continue;
             };
-            let rule = rules::all().find(|rule| rule.id == id);
-            let rule = rule.unwrap_or_else(|| panic!("{}: `{id}` is not a rule", path.display()));
-            assert_eq!(severity(literal), Some(format!("{:?}", rule.severity).as_str()), "{}: `{id}`", path.display());
+            reported += 1;
+            let rule = rules::of_id(id).unwrap_or_else(|| panic!("{}: `{id}` is not a rule", path.display()));
+            assert_eq!(severity, format!("{:?}", rule.severity), "{}: `{id}`", path.display());
         }
     }
+    assert!(reported > 20, "only {reported} findings have been found in the sources");
     without_id.sort();
     // The finding of a rule, and the findings of runs that a comparison repeats.
-    let known = ["compare/run_findings.rs", "compare/run_findings.rs", "findings/rule.rs"];
+    let known = ["compare/run_findings.rs", "findings/rule.rs"];
     assert_eq!(without_id, known.map(|path| Path::new("manometer-analysis/src").join(path)));
+}
+
+#[test]
+fn a_finding_is_only_made_by_its_constructor() {
+    for (path, source) in sources() {
+        let whole = literals(&source, "Finding").into_iter().filter(|literal| literal.starts_with("id:")).count();
+        assert_eq!(whole, 0, "{}: use `Finding::new`, which the test above finds", path.display());
+    }
 }
 
 #[test]

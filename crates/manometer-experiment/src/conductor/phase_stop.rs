@@ -183,6 +183,7 @@ mod tests {
             seed: 1,
             sweep: Default::default(),
             reference: false,
+            goal: None,
             workloads: vec![Workload {
                 name: "db".to_owned(),
                 role: Role::Primary,

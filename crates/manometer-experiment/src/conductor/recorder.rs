@@ -218,6 +218,7 @@ mod tests {
             seed: 1,
             sweep: serde_json::Map::new(),
             reference: false,
+            goal: None,
             workloads: Vec::new(),
             phases: Vec::new(),
         };

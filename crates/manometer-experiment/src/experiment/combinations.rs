@@ -68,12 +68,7 @@ impl Experiment {
                 "`{table}` has no control group in this run of the sweep: its limits ({}) are not applied.",
                 limits.join(", ")
             );
-            self.findings.push(Finding {
-                id: "limits-left-out".to_owned(),
-                severity: Severity::Info,
-                phase: None,
-                text,
-            });
+            self.findings.push(Finding::new("limits-left-out", Severity::Info, text));
         }
         self
     }

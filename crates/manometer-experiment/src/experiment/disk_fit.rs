@@ -70,7 +70,7 @@ impl Experiment {
             what.replace("{}", &fit.percent()),
             run.bytes_to_prepare().mib(),
         );
-        run.findings.push(Finding { id: "scaled-down".to_owned(), severity: Severity::Warning, phase: None, text });
+        run.findings.push(Finding::new("scaled-down", Severity::Warning, text));
         run.disk_fit = Some(fit);
         run
     }

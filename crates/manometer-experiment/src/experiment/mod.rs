@@ -16,7 +16,7 @@ mod workload;
 use std::path::PathBuf;
 
 use manometer_measure::event::Finding;
-use manometer_measure::plan::Criterion;
+use manometer_measure::plan::{Criterion, Goal};
 use manometer_measure::{ByteSize, Span};
 use serde_json::{Map, Value};
 
@@ -42,6 +42,8 @@ pub struct Experiment {
     pub seed: u64,
     /// The judged metric of the primary.
     pub criterion: Criterion,
+    /// What the result has to meet.
+    pub goal: Option<Goal>,
     /// The sample interval.
     pub interval: Span,
     /// The device directory: all data are written below it.

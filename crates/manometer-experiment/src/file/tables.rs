@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_measure::{ByteSize, Span};
+use manometer_measure::{ByteSize, Share, Span};
 use manometer_workload::command::CommandSettings;
 use manometer_workload::files::FilesSettings;
 use manometer_workload::io::IoSettings;
@@ -26,9 +26,9 @@ pub struct ExperimentTable {
     /// Seed of all randomness. The same seed generates the same requests.
     #[serde(default = "one")]
     pub seed: u64,
-    /// The judged metric of the primary: `throughput`, or a latency percentile such as `latency.read.p99`.
-    #[serde(default = "throughput")]
-    pub criterion: String,
+    /// The judged metric of the primary: `throughput`, or a latency percentile such as `latency.read.p99`. Default:
+    /// `throughput`; for a primary with a `rate` the p99 response time of its main operation, such as `response.read.p99`.
+    pub criterion: Option<String>,
     /// Sample interval of all series.
     #[serde(default = "one_second")]
     pub interval: Span,
@@ -47,14 +47,12 @@ pub struct ExperimentTable {
     /// Settings that change from run to run, and the order of the runs.
     #[serde(default)]
     pub sweep: SweepTable,
+    /// What the result has to meet; the exit status of `run` says whether it does.
+    pub goal: Option<GoalTable>,
 }
 
 fn one() -> u64 {
     1
-}
-
-fn throughput() -> String {
-    "throughput".to_owned()
 }
 
 fn one_second() -> Span {
@@ -165,6 +163,14 @@ pub struct PlanTable {
     /// Explicit phases instead of a ladder. Each changes some settings and keeps the rest.
     #[serde(default)]
     pub step: Vec<StepTable>,
+}
+
+/// What the result has to meet.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct GoalTable {
+    /// The largest share of the primary's performance that any phase may cost.
+    pub pressure: Share,
 }
 
 /// One explicit phase.

@@ -24,25 +24,20 @@ pub(super) fn before_preparation(experiment: &Experiment, state: &DirectoryState
         all.extend(discards_removed_files(&options).then(|| {
             let text = "The file system is mounted with `discard`: removing the file of the preconditioning discards its \
                         blocks and undoes it. Mount with `nodiscard`.";
-            Finding { id: "precondition-discarded".to_owned(), severity: Severity::Warning, phase: None, text: text.to_owned() }
+            Finding::new("precondition-discarded", Severity::Warning, text.to_owned())
         }));
     }
     if experiment.prepare.over_provisioning.is_some() && space.is_none() {
         let text = "The file system does not report its free space: whether `prepare.over_provisioning` is kept free is \
                     unknown.";
-        all.push(Finding {
-            id: "over-provisioning-unknown".to_owned(),
-            severity: Severity::Warning,
-            phase: None,
-            text: text.to_owned(),
-        });
+        all.push(Finding::new("over-provisioning-unknown", Severity::Warning, text.to_owned()));
     }
     all.extend(snapshot::damaged(directory).iter().map(|path| {
         let text = format!(
             "The snapshot {} is damaged and not used: files were removed or changed. Remove the folder.",
             path.display()
         );
-        Finding { id: "snapshot-damaged".to_owned(), severity: Severity::Warning, phase: None, text }
+        Finding::new("snapshot-damaged", Severity::Warning, text)
     }));
     all
 }
@@ -60,23 +55,18 @@ fn not_preconditioned(space: Option<Space>, over_provisioning: Option<f64>) -> O
         Some(_) => return None,
     };
     let text = format!("`prepare.precondition` was not possible: {why}. The state of the device is unknown.");
-    Some(Finding { id: "not-preconditioned".to_owned(), severity: Severity::Warning, phase: None, text })
+    Some(Finding::new("not-preconditioned", Severity::Warning, text))
 }
 
 /// The finding where preconditioning filled `bytes`, too small a share of the file system to be representative.
 pub(super) fn partly_preconditioned(bytes: u64, space: Space) -> Option<Finding> {
     let share = bytes as f64 / space.size_bytes as f64;
-    (share < MIN_FILLED_SHARE).then(|| Finding {
-        id: "partly-preconditioned".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: format!(
+    (share < MIN_FILLED_SHARE).then(|| Finding::new("partly-preconditioned", Severity::Warning, format!(
             "Preconditioning filled {:.0} MiB, {:.0} % of the file system: the state of the rest of the flash is unknown. \
              Remove other files there, then prepare again.",
             bytes as f64 / f64::from(1 << 20),
             100.0 * share
-        ),
-    })
+        )))
 }
 
 /// The finding where the primary did not become steady in time.
@@ -87,18 +77,16 @@ pub(super) fn not_settled(prepared: &PreparedData) -> Option<Finding> {
          more time.",
         settled.seconds
     );
-    Some(Finding { id: "not-settled".to_owned(), severity: Severity::Warning, phase: None, text })
+    Some(Finding::new("not-settled", Severity::Warning, text))
 }
 
 /// The finding where there are no power-state transitions to disable.
 pub(super) fn power_states_unknown() -> Finding {
-    Finding {
-        id: "power-states-unknown".to_owned(),
-        severity: Severity::Info,
-        phase: None,
-        text: "Power-state transitions could not be disabled: no NVMe disk shows below the device directory."
-            .to_owned(),
-    }
+    Finding::new(
+        "power-states-unknown",
+        Severity::Info,
+        "Power-state transitions could not be disabled: no NVMe disk shows below the device directory.".to_owned(),
+    )
 }
 
 #[cfg(test)]

@@ -71,12 +71,8 @@ impl WriteStop {
     pub fn finding(&self) -> Finding {
         let text = format!("The run was stopped: {self}.");
         match self {
-            Self::BudgetExhausted(_) => {
-                Finding { id: "write-budget-spent".to_owned(), severity: Severity::Error, phase: None, text }
-            }
-            Self::Ledger(_) => {
-                Finding { id: "writes-not-counted".to_owned(), severity: Severity::Error, phase: None, text }
-            }
+            Self::BudgetExhausted(_) => Finding::new("write-budget-spent", Severity::Error, text),
+            Self::Ledger(_) => Finding::new("writes-not-counted", Severity::Error, text),
         }
     }
 }

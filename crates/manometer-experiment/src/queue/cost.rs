@@ -130,7 +130,7 @@ impl SetCost {
                 runs.len(),
                 bytes / f64::from(1 << 30),
             );
-            Some(Finding { id: "write-budget-too-small".to_owned(), severity: Severity::Warning, phase: None, text })
+            Some(Finding::new("write-budget-too-small", Severity::Warning, text))
         };
         ledgers.iter().filter_map(overrun).collect()
     }

@@ -243,17 +243,16 @@ impl Queue {
         let got = width.map_or("there is none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
         let swept = format_settings(&planned.experiment.swept);
         let of = if swept.is_empty() { String::new() } else { format!(" with {swept}") };
-        Some(Finding {
-            id: "repeats-too-wide".to_owned(),
-            severity: Severity::Warning,
-            phase: None,
-            text: format!(
+        Some(Finding::new(
+            "repeats-too-wide",
+            Severity::Warning,
+            format!(
                 "After {} runs{of}, the confidence interval over them should be at most {:.2} % wide, but {got}. Raise \
                  `at_most`, run longer phases, or find out what differs from run to run.",
                 stop.max_repeats,
                 100.0 * stop.max_width
             ),
-        })
+        ))
     }
 
     /// Whether the repeats of the same combination before `index` are sufficient.

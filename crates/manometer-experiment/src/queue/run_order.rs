@@ -39,16 +39,15 @@ fn finding(experiment: &Experiment, order: &str) -> Finding {
         }
         None => "Add `plan.settle`.",
     };
-    Finding {
-        id: "unlike-states-between-runs".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: format!(
+    Finding::new(
+        "unlike-states-between-runs",
+        Severity::Warning,
+        format!(
             "The runs of `{}` are {order}, and the device does not settle between different runs: each is measured in the \
              state that another left. {remedy}",
             experiment.name
         ),
-    }
+    )
 }
 
 #[cfg(test)]

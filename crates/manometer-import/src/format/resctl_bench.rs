@@ -94,6 +94,7 @@ fn read(path: &Path) -> Result<ImportedRun, ImportError> {
             seed: 0,
             sweep: Settings::new(),
             reference: false,
+            goal: None,
             workloads: Vec::new(),
             phases: Vec::new(),
         },

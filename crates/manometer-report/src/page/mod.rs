@@ -15,6 +15,7 @@ mod results;
 mod run;
 mod run_status;
 mod table;
+mod verdict;
 
 use std::fmt::Write as _;
 use std::path::Path;

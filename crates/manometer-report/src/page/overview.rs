@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
+use manometer_analysis::compare;
 use manometer_analysis::summary::PhaseSummary;
+use manometer_analysis::verdict::{RunsVerdict, judge_runs};
+use manometer_measure::Recording;
 
 use super::html::escape;
 use super::run_status::describe_status;
@@ -10,7 +13,16 @@ use crate::run_names::names;
 use crate::{AnalysedRecording, text};
 
 pub(super) fn section(recordings: &[AnalysedRecording]) -> String {
-    let mut html = format!("<header class=\"run\"><h1>{}</h1></header>\n", escape(&title(recordings)));
+    let together: Vec<&Recording> = recordings.iter().map(|recorded| &recorded.recording).collect();
+    let judged: Vec<_> = recordings.iter().map(AnalysedRecording::judged).collect();
+    let findings = compare::common_findings(&together);
+    let RunsVerdict { headline, verdict } = judge_runs(&judged, &findings);
+    let mut html = format!(
+        "<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n{}",
+        escape(&headline),
+        escape(&title(recordings)),
+        super::verdict::section(&verdict)
+    );
     html.push_str(
         "<section><h2>All runs</h2>\n<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr \
          role=\"row\"><th role=\"columnheader\" scope=\"col\">Run</th><th role=\"columnheader\" \

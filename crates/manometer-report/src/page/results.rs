@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::summary::{Fairness, IntervalEstimate, LatencySummary, MeanEstimate, PhaseSummary};
+use manometer_analysis::summary::{
+    Fairness, IntervalEstimate, LatencySummary, MeanEstimate, NeededLength, PhaseSummary,
+};
 use manometer_measure::plan::BetterDirection;
 
 use super::html::escape;
@@ -47,7 +49,7 @@ fn row(reader: &RecordingReader, phase: &PhaseSummary) -> String {
     }
     let cells = [
         performance(phase, gap_reason(reader.recording, &phase.id)),
-        if reader.summary.is_baseline(phase) { own_pressure(&phase.pressure) } else { pressure(&phase.pressure) },
+        if reader.summary.is_baseline(phase) { own_pressure(&phase.pressure) } else { pressures(reader, phase) },
         latencies(phase),
         neighbours(phase),
     ];
@@ -106,8 +108,13 @@ fn estimate(estimate: &MeanEstimate) -> String {
         None => _ = write!(html, "<small>{samples}</small>"),
     }
     let reason = estimate.reason.as_deref().unwrap_or("the analysis gives no reason");
-    _ = write!(html, "<small>no interval: {}</small>", escape(reason));
+    _ = write!(html, "<small>no interval: {}</small>{}", escape(reason), needed(estimate.needed.as_ref()));
     html
+}
+
+/// How long the phases have to be.
+fn needed(length: Option<&NeededLength>) -> String {
+    length.map(|length| format!("<small>{}</small>", escape(&length.reason))).unwrap_or_default()
 }
 
 /// The pressure of `w0` against itself.
@@ -116,6 +123,14 @@ fn own_pressure(pressure: &IntervalEstimate) -> String {
         Some(value) => format!("<b>{}</b><small>by definition</small>", text::pressure(value)),
         None => format!("<b>–</b>{}", because(pressure.reason.as_deref())),
     }
+}
+
+/// The pressure by the criterion, and those by other metrics beside it.
+fn pressures(reader: &RecordingReader, phase: &PhaseSummary) -> String {
+    let others = phase.pressures.iter().filter(|(metric, _)| **metric != reader.summary.criterion.metric);
+    let others = others
+        .map(|(metric, other)| format!("<span class=\"neighbour\">of {}</span>{}", escape(metric), pressure(other)));
+    pressure(&phase.pressure) + &others.collect::<String>()
 }
 
 fn pressure(pressure: &IntervalEstimate) -> String {
@@ -133,7 +148,7 @@ fn pressure(pressure: &IntervalEstimate) -> String {
             _ = write!(html, "<small>no interval: {}</small>", escape(reason));
         }
     }
-    html
+    html + &needed(pressure.needed.as_ref())
 }
 
 fn latencies(phase: &PhaseSummary) -> String {

@@ -8,7 +8,7 @@ use manometer_measure::{Event, Recording};
 use super::figure::{figure, omitted_charts};
 use super::html::escape;
 use super::run_status::describe_status;
-use super::{environment, files, findings, results};
+use super::{environment, files, findings, results, verdict};
 use crate::charts::{CHARTS, Chart, ChartInput, Drawing};
 use crate::recording_reader::RecordingReader;
 use crate::{AnalysedRecording, ReportError, text};
@@ -46,7 +46,9 @@ pub(super) fn article(
     let level = place.heading() + 1;
     let mut html = format!("<article id=\"run-{}\">\n", place.number);
     html.push_str(&head(recorded, place.heading()));
-    html.push_str(&findings::notices(&recorded.summary, &findings));
+    html.push_str(&findings::notices(&recorded.summary));
+    html.push_str(&verdict::section(&recorded.summary.verdict));
+    html.push_str(&recorded.summary.goal.as_ref().map(verdict::goal).unwrap_or_default());
     html.push_str(&results::section(reader, level));
     let (shown, left_out): (Vec<_>, Vec<_>) = drawings.iter().partition(|(_, drawing)| !drawing.table.is_empty());
     for (chart, drawing) in shown {

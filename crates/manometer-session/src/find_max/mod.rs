@@ -10,6 +10,7 @@ use manometer_workload::sample::Sample;
 use serde_json::Value;
 
 pub use self::goal::{Goal, GoalError};
+pub use self::search::{Capacity, PRECISION, TriedRate};
 use self::search::{Search, Step, Trial};
 use crate::protocol::{Control, Message};
 use crate::single::Observer;
@@ -57,8 +58,8 @@ pub struct FindMax<'a> {
     pub closed: Option<MeasuredRate>,
     /// The measured rates, in order of measurement.
     pub rates: Vec<MeasuredRate>,
-    /// The highest rate that meets the goal, if any does; `None` until the search ends.
-    pub answer: Option<Option<f64>>,
+    /// The highest rate that meets the goal, as far as it is known; nothing before the search has ended.
+    pub answer: Option<Capacity>,
     /// Why the workload refused a rate.
     pub refused: Option<String>,
     /// The current rate; `None` for a closed loop.
@@ -99,6 +100,15 @@ impl<'a> FindMax<'a> {
         let mut rates = self.rates.clone();
         rates.sort_by(|one, other| one.rate.unwrap_or(0.0).total_cmp(&other.rate.unwrap_or(0.0)));
         rates
+    }
+
+    /// How often each rate was tried, and how often it met the goal, ascending.
+    pub fn tried(&self) -> Vec<TriedRate> {
+        TriedRate::of(&self.trials())
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        self.rates.iter().filter_map(|one| Some(Trial { rate: one.rate?, met: one.met })).collect()
     }
 
     fn settle_ns(&self) -> u64 {
@@ -143,8 +153,7 @@ impl<'a> FindMax<'a> {
 
     fn decide(&mut self) -> Vec<Control> {
         let Some(closed) = &self.closed else { return Vec::new() };
-        let trials = self.rates.iter().filter_map(|one| Some(Trial { rate: one.rate?, met: one.met }));
-        match Search::new(closed.achieved).next(&trials.collect::<Vec<_>>()) {
+        match Search::new(closed.achieved).next(&self.trials()) {
             Step::Done(answer) => {
                 self.answer = Some(answer);
                 Vec::new()
@@ -241,8 +250,9 @@ mod tests {
                 search.receive(Message::Setting { t_ns, settings }, t_ns);
             }
         }
-        let found = search.answer.flatten().unwrap();
-        assert!((2850.0..=3000.0).contains(&found), "{found}");
+        let found = search.answer.unwrap();
+        assert!(found.low.is_some_and(|low| (2850.0..=3000.0).contains(&low)), "{found:?}");
+        assert!(found.high.is_some_and(|high| (3000.0..=3160.0).contains(&high)), "{found:?}");
         let sorted = search.sorted();
         assert!(sorted.iter().all(|one| one.met == (one.rate.unwrap() <= 3000.0)), "{sorted:?}");
         assert!(sorted.is_sorted_by(|one, other| one.rate <= other.rate));

@@ -1,28 +1,44 @@
 //! Which rate to measure next, decided from the rates measured so far.
 //!
 //! The search assumes that where a rate meets the goal every lower one does. Measurements are noisy, so that two of them
-//! may contradict that: then both are measured again and the majority counts. The two rates that decide in the end are
-//! measured more than once in any case.
+//! may contradict that: then both are measured again and the majority counts. Once the answer lies between two close rates,
+//! the ends of its interval are measured until a binomial test shows that one is met and the other missed.
 
 use manometer_workload::kv::RATE_MAX;
 
-/// The precision of the answer: the ratio of the lowest rate that misses the goal to the highest that meets it.
-const PRECISION: f64 = 1.05;
-/// The factor by which the rate grows or shrinks until it is bracketed.
+/// How close the two rates are between which the answer lies: within this factor.
+pub const PRECISION: f64 = 1.05;
+/// By how much the rate grows or shrinks until the answer lies between two rates.
 const FACTOR: f64 = 2.0;
-/// The lowest rate tried, as a share of a closed loop's rate, but at least one request per second.
+/// The lowest rate that is tried: this part of what a closed loop reaches, but not below one a second.
 const LOWEST_PART: f64 = 1.0 / 1024.0;
-/// The most measurements of one rate, and in total.
+/// How often one rate is measured at most where rates contradict one another.
 const TRIES: usize = 3;
+/// How often one rate is measured at most to show that it is met or missed: the first try, and one miss among eight more.
+const TRIES_TO_SHOW: usize = 9;
+/// How many measurements there are at most.
 const STEPS_MAX: usize = 64;
+/// The probability by chance at which a rate is shown to be met, or missed.
+const SIGNIFICANCE: f64 = 0.05;
 
 /// One measured rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// The rate in requests due per second.
+    /// The rate at which requests were due, a second.
     pub rate: f64,
     /// Whether it met the goal.
     pub met: bool,
+}
+
+/// The highest rate that meets the goal, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Capacity {
+    /// The highest rate that met the goal in most of its tries, with all lower ones; `None` where there is none.
+    pub rate: Option<f64>,
+    /// The highest rate that is shown to meet it in more than half of all tries; `None` where none is.
+    pub low: Option<f64>,
+    /// The lowest rate that is shown to miss it in more than half of all tries; `None` where none is.
+    pub high: Option<f64>,
 }
 
 /// What to do next.
@@ -30,8 +46,8 @@ pub struct Trial {
 pub enum Step {
     /// Measure this rate.
     Measure(f64),
-    /// The search is over: the highest rate that meets the goal, if there is one.
-    Done(Option<f64>),
+    /// The search is over.
+    Done(Capacity),
 }
 
 /// A search for the highest rate that meets a goal.
@@ -40,94 +56,170 @@ pub struct Search {
     first: f64,
 }
 
-/// All measurements of one rate.
-#[derive(Debug, Clone, Copy)]
-struct TrialCounts {
-    rate: f64,
-    met: usize,
-    times: usize,
+/// How often a rate was tried, and how often it met the goal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TriedRate {
+    /// Requests due a second.
+    pub rate: f64,
+    /// How often it met the goal.
+    pub met: usize,
+    /// How often it was tried.
+    pub tries: usize,
 }
 
-impl TrialCounts {
-    fn is_met(self) -> bool {
-        2 * self.met > self.times
+impl TriedRate {
+    /// The tried rates, ascending.
+    pub fn of(trials: &[Trial]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for trial in trials {
+            match all.iter_mut().find(|tried| tried.rate == trial.rate) {
+                Some(tried) => {
+                    tried.met += usize::from(trial.met);
+                    tried.tries += 1;
+                }
+                None => all.push(Self { rate: trial.rate, met: usize::from(trial.met), tries: 1 }),
+            }
+        }
+        all.sort_by(|one, other| one.rate.total_cmp(&other.rate));
+        all
+    }
+
+    /// Whether it met the goal in most of its tries. Once of two is not most.
+    pub fn is_met(self) -> bool {
+        2 * self.met > self.tries
+    }
+
+    /// Whether chance would hardly make it meet the goal as often, if it did in half of all tries. The first try does not
+    /// count: it chose the rate.
+    pub fn is_shown_met(self) -> bool {
+        self.tries > 1 && at_least(self.met.saturating_sub(1), self.tries - 1) <= SIGNIFICANCE
+    }
+
+    /// The same for missing it.
+    pub fn is_shown_missed(self) -> bool {
+        let missed = self.tries - self.met;
+        self.tries > 1 && at_least(missed.saturating_sub(1), self.tries - 1) <= SIGNIFICANCE
     }
 }
 
+/// The probability of `successes` or more among `tries` that succeed half of the time.
+fn at_least(successes: usize, tries: usize) -> f64 {
+    // The coefficients of a row of Pascal's triangle, one from the other.
+    let mut coefficient = 1.0;
+    let mut sum = 0.0;
+    for taken in 0..=tries {
+        if taken >= successes {
+            sum += coefficient;
+        }
+        coefficient *= (tries - taken) as f64 / (taken + 1) as f64;
+    }
+    sum / 2_f64.powi(tries as i32)
+}
+
 impl Search {
-    /// A search that starts with the rate of a closed loop.
+    /// A search that begins with what a closed loop reached.
     pub fn new(closed_rate: f64) -> Self {
         Self { first: closed_rate.clamp(1.0, RATE_MAX) }
     }
 
-    /// The next step after `points`.
+    /// What to do after `points`.
     pub fn next(&self, points: &[Trial]) -> Step {
-        let trials = trials_of(points);
+        let trials = TriedRate::of(points);
         if trials.is_empty() {
             return Step::Measure(round(self.first));
         }
         if points.len() >= STEPS_MAX {
-            return Step::Done(bracket(&trials).0);
+            return Step::Done(capacity(&trials));
         }
         if let Some(rate) = contradiction(&trials) {
             return Step::Measure(rate);
         }
         match bracket(&trials) {
-            (Some(met), None) if met >= RATE_MAX => Step::Done(Some(met)),
-            (Some(met), None) => Step::Measure(round((met * FACTOR).min(RATE_MAX))),
-            (None, Some(missed)) if missed <= self.lowest() => confirmed(&trials, &[missed], None),
-            (None, Some(missed)) => Step::Measure(round((missed / FACTOR).max(self.lowest()))),
-            (Some(met), Some(missed)) if missed / met <= PRECISION => confirmed(&trials, &[missed, met], Some(met)),
-            (Some(met), Some(missed)) => Step::Measure(round((met * missed).sqrt())),
-            (None, None) => Step::Done(None),
+            (Some(met), None) if met < RATE_MAX => Step::Measure(round((met * FACTOR).min(RATE_MAX))),
+            (None, Some(missed)) if missed > self.lowest() => {
+                Step::Measure(round((missed / FACTOR).max(self.lowest())))
+            }
+            (Some(met), Some(missed)) if missed / met > PRECISION => Step::Measure(round((met * missed).sqrt())),
+            (met, missed) => {
+                let unshown = self.unshown_met(&trials, met).or_else(|| unshown_missed(&trials, missed));
+                unshown.map_or_else(|| Step::Done(capacity(&trials)), Step::Measure)
+            }
         }
     }
 
     fn lowest(&self) -> f64 {
         round((self.first * LOWEST_PART).max(1.0))
     }
+
+    /// The rate to measure so that one at or below `met` is shown to be met; `None` where one is, or none can be.
+    fn unshown_met(&self, trials: &[TriedRate], met: Option<f64>) -> Option<f64> {
+        let mut rate = met?;
+        loop {
+            match tried(trials, rate) {
+                Some(tried) if tried.is_shown_met() => return None,
+                Some(tried) if tried.tries >= TRIES_TO_SHOW || tried.is_shown_missed() => {
+                    let below = trials.iter().rev().find(|other| other.rate < rate).map(|other| other.rate);
+                    let next = round(rate / PRECISION).max(self.lowest());
+                    if next >= rate {
+                        return None;
+                    }
+                    // A rate that was tried already is as good as a new one close to it.
+                    rate = below.filter(|below| *below >= next / PRECISION).unwrap_or(next);
+                }
+                _ => return Some(rate),
+            }
+        }
+    }
 }
 
-/// Rounds to whole numbers where that makes no difference.
+/// The rate to measure so that one at or above `missed` is shown to be missed; `None` where one is, or none can be.
+fn unshown_missed(trials: &[TriedRate], missed: Option<f64>) -> Option<f64> {
+    let mut rate = missed?;
+    loop {
+        match tried(trials, rate) {
+            Some(tried) if tried.is_shown_missed() => return None,
+            Some(tried) if tried.tries >= TRIES_TO_SHOW || tried.is_shown_met() => {
+                let above = trials.iter().find(|other| other.rate > rate).map(|other| other.rate);
+                let next = round((rate * PRECISION).min(RATE_MAX));
+                if next <= rate {
+                    return None;
+                }
+                rate = above.filter(|above| *above <= next * PRECISION).unwrap_or(next);
+            }
+            _ => return Some(rate),
+        }
+    }
+}
+
+fn tried(trials: &[TriedRate], rate: f64) -> Option<TriedRate> {
+    trials.iter().copied().find(|tried| tried.rate == rate)
+}
+
+/// What the trials say of the capacity.
+fn capacity(trials: &[TriedRate]) -> Capacity {
+    let high = trials.iter().find(|tried| tried.is_shown_missed()).map(|tried| tried.rate);
+    let is_below_high = |tried: &&TriedRate| high.is_none_or(|high| tried.rate < high);
+    let low = trials.iter().filter(is_below_high).rev().find(|tried| tried.is_shown_met()).map(|tried| tried.rate);
+    Capacity { rate: bracket(trials).0, low, high }
+}
+
+/// Whole numbers where that changes nothing that matters.
 fn round(rate: f64) -> f64 {
     if rate >= 1000.0 { rate.round() } else { (rate * 100.0).round() / 100.0 }
 }
 
-/// The measurements by rate, in ascending order.
-fn trials_of(points: &[Trial]) -> Vec<TrialCounts> {
-    let mut all: Vec<TrialCounts> = Vec::new();
-    for point in points {
-        match all.iter_mut().find(|tried| tried.rate == point.rate) {
-            Some(tried) => {
-                tried.met += usize::from(point.met);
-                tried.times += 1;
-            }
-            None => all.push(TrialCounts { rate: point.rate, met: usize::from(point.met), times: 1 }),
-        }
-    }
-    all.sort_by(|one, other| one.rate.total_cmp(&other.rate));
-    all
-}
-
-/// The answer, if each of `rates` was measured more than once without a tie; else measures again.
-fn confirmed(trials: &[TrialCounts], rates: &[f64], answer: Option<f64>) -> Step {
-    let unsure = |one: &&TrialCounts| one.times < 2 || (2 * one.met == one.times && one.times < TRIES);
-    let again = trials.iter().filter(|one| rates.contains(&one.rate)).find(unsure);
-    again.map_or(Step::Done(answer), |one| Step::Measure(one.rate))
-}
-
-/// The rate to measure again: the least measured one among those that contradict one another.
-fn contradiction(trials: &[TrialCounts]) -> Option<f64> {
+/// The rate that is measured again: the one that was measured least among those that contradict one another.
+fn contradiction(trials: &[TriedRate]) -> Option<f64> {
     let (_, missed) = bracket(trials);
     let met_above =
         trials.iter().rev().find(|one| one.is_met()).filter(|one| missed.is_some_and(|missed| one.rate > missed))?;
     let between =
         trials.iter().filter(|one| missed.is_some_and(|missed| one.rate >= missed) && one.rate <= met_above.rate);
-    between.filter(|one| one.times < TRIES).min_by_key(|one| one.times).map(|one| one.rate)
+    between.filter(|one| one.tries < TRIES).min_by_key(|one| one.tries).map(|one| one.rate)
 }
 
-/// The highest rate that meets the goal below the lowest that misses it, and the latter.
-fn bracket(trials: &[TrialCounts]) -> (Option<f64>, Option<f64>) {
+/// The highest rate that is met below the lowest that is missed, and the latter.
+fn bracket(trials: &[TriedRate]) -> (Option<f64>, Option<f64>) {
     let missed = trials.iter().find(|one| !one.is_met()).map(|one| one.rate);
     let below = trials.iter().take_while(|one| one.is_met()).last().map(|one| one.rate);
     (below, missed)
@@ -137,13 +229,13 @@ fn bracket(trials: &[TrialCounts]) -> (Option<f64>, Option<f64>) {
 mod tests {
     use super::*;
 
-    /// Searches with `measure`. Returns the answer and the number of measurements.
-    fn search(first: f64, mut measure: impl FnMut(f64, usize) -> bool) -> (Option<f64>, usize) {
+    /// Searches with `measure`; returns the answer and how many measurements it took.
+    fn search(first: f64, mut measure: impl FnMut(f64, usize) -> bool) -> (Capacity, usize) {
         let search = Search::new(first);
         let mut points = Vec::new();
         loop {
             match search.next(&points) {
-                Step::Done(answer) => return (answer, points.len()),
+                Step::Done(capacity) => return (capacity, points.len()),
                 Step::Measure(rate) => {
                     let before = points.iter().filter(|point: &&Trial| point.rate == rate).count();
                     points.push(Trial { rate, met: measure(rate, before) });
@@ -153,33 +245,82 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_met_and_close_to_one_that_is_not() {
-        for limit in [3.0, 700.0, 12_345.0, 99_000.0, 150_000.0, 4e6] {
-            let (answer, steps) = search(100_000.0, |rate, _| rate <= limit);
-            match answer {
-                Some(answer) => {
-                    assert!(answer <= limit && answer * PRECISION * 1.01 >= limit, "{answer} for {limit}");
-                }
-                None => assert!(limit < 100_000.0 * LOWEST_PART),
-            }
-            assert!(steps <= 24, "{steps} steps for {limit}");
+    fn the_interval_holds_the_limit_and_is_narrow() {
+        for limit in [700.0, 12_345.0, 99_000.0, 150_000.0, 4e6] {
+            let (capacity, steps) = search(100_000.0, |rate, _| rate <= limit);
+            let (low, high) = (capacity.low.unwrap(), capacity.high.unwrap());
+            assert!(low <= limit && limit < high && high / low <= PRECISION * 1.01, "{capacity:?} for {limit}");
+            assert_eq!(capacity.rate, Some(low));
+            assert!(steps <= 32, "{steps} steps for {limit}");
         }
+        let (capacity, _) = search(100_000.0, |rate, _| rate <= 3.0);
+        assert_eq!((capacity.rate, capacity.low), (None, None));
+        assert!(capacity.high.is_some_and(|high| high < 100_000.0 * LOWEST_PART * 1.01), "{capacity:?}");
     }
 
     #[test]
     fn nothing_is_found_where_nothing_is_met_and_the_most_where_everything_is() {
-        let (answer, steps) = search(1000.0, |_, _| false);
-        assert!(answer.is_none() && steps <= 14, "{steps}");
-        assert_eq!(search(1000.0, |_, _| true).0, Some(RATE_MAX));
-        assert!(search(f64::NAN.max(0.0), |_, _| false).0.is_none());
+        let (capacity, steps) = search(1000.0, |_, _| false);
+        assert!(capacity.rate.is_none() && capacity.low.is_none() && capacity.high.is_some() && steps <= 18, "{steps}");
+        let (capacity, _) = search(1000.0, |_, _| true);
+        assert_eq!((capacity.rate, capacity.low, capacity.high), (Some(RATE_MAX), Some(RATE_MAX), None));
+        assert!(search(f64::NAN.max(0.0), |_, _| false).0.rate.is_none());
     }
 
     #[test]
     fn one_bad_measurement_does_not_decide() {
-        let (answer, _) = search(64_000.0, |rate, before| rate <= 20_000.0 && !(rate == 16_000.0 && before == 0));
-        assert!(answer.is_some_and(|answer| answer > 18_500.0 && answer <= 20_000.0), "{answer:?}");
-        let (answer, _) = search(64_000.0, |rate, before| rate <= 20_000.0 || (rate == 32_000.0 && before == 0));
-        assert!(answer.is_some_and(|answer| answer > 18_500.0 && answer <= 20_000.0), "{answer:?}");
+        let holds = |capacity: Capacity| capacity.low.unwrap() > 18_500.0 && capacity.low.unwrap() <= 20_000.0;
+        let (capacity, _) = search(64_000.0, |rate, before| rate <= 20_000.0 && !(rate == 16_000.0 && before == 0));
+        assert!(holds(capacity), "{capacity:?}");
+        let (capacity, _) = search(64_000.0, |rate, before| rate <= 20_000.0 || (rate == 32_000.0 && before == 0));
+        assert!(holds(capacity), "{capacity:?}");
+    }
+
+    #[test]
+    fn a_rate_met_once_and_missed_once_is_not_met() {
+        let tried = |met, tries| TriedRate { rate: 1.0, met, tries };
+        assert!(!tried(1, 2).is_met() && !tried(1, 2).is_shown_met() && !tried(1, 2).is_shown_missed());
+        assert!(tried(2, 3).is_met() && !tried(2, 3).is_shown_met());
+        assert!(tried(6, 6).is_shown_met() && !tried(5, 5).is_shown_met(), "the first try does not count");
+        assert!(tried(8, 9).is_shown_met() && !tried(7, 9).is_shown_met());
+        assert!(tried(0, 6).is_shown_missed() && tried(1, 9).is_shown_missed());
+    }
+
+    #[test]
+    fn the_binomial_tail_is_exact() {
+        assert_eq!(at_least(5, 5), 1.0 / 32.0);
+        assert_eq!(at_least(7, 8), 9.0 / 256.0);
+        assert_eq!((at_least(0, 7), at_least(0, 0)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn rates_that_are_met_now_and_then_widen_the_interval() {
+        // Between 10,000 and 14,000 every other try meets the goal.
+        let mut tries = 0;
+        let (capacity, steps) = search(50_000.0, |rate, _| {
+            tries += 1;
+            rate < 10_000.0 || (rate < 14_000.0 && tries % 2 == 0)
+        });
+        assert!(capacity.low.is_some_and(|low| low < 14_000.0), "{capacity:?}");
+        assert!(capacity.high.is_none_or(|high| high >= 10_000.0), "{capacity:?}");
+        assert!(steps <= STEPS_MAX, "{steps}");
+    }
+
+    #[test]
+    fn an_end_covers_the_capacity_in_nineteen_of_twenty_searches() {
+        // The chance to meet the goal falls with the rate and is a half at 10,000.
+        let mut state = 1_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (mut low_wrong, mut high_wrong) = (0, 0);
+        for _ in 0..1000 {
+            let (capacity, _) = search(40_000.0, |rate, _| uniform() < 1.0 / (1.0 + (rate / 10_000.0).powi(20)));
+            low_wrong += usize::from(capacity.low.is_some_and(|low| low > 10_000.0));
+            high_wrong += usize::from(capacity.high.is_some_and(|high| high < 10_000.0));
+        }
+        assert!(low_wrong <= 50 && high_wrong <= 50, "{low_wrong} and {high_wrong} of 1000");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use keys::KeyForm;
 pub use operation_mix::{OperationMix, YcsbMix};
 pub use pace::{OpenLoop, PacePlan, QUEUE_USUAL, RATE_MAX, RateCurve, RateError, RateForm};
 pub(crate) use plan::manifest_options;
-pub use plan::{KvPlan, Presence, RunProperties, UpdateMode, WorkloadSpec};
+pub use plan::{KvPlan, Presence, RunProperties, UpdateMode, WorkloadSpec, main_operation};
 pub use population::RecordRange;
 pub use request::Operation;
 pub(crate) use run::marker;

@@ -12,7 +12,7 @@ use super::operation_mix::OperationMix;
 use super::pace::PacePlan;
 use super::population::RecordRange;
 use super::request::Operation;
-use super::settings::LoadMethod;
+use super::settings::{KvSettings, LoadMethod};
 use super::values::{POOLS_WANTED, VALUE_BYTES_MAX, ValueForm, too_many_pools};
 
 /// The largest number of threads.
@@ -186,6 +186,19 @@ pub struct KvPlan {
     pub run_properties: RunProperties,
     /// Notes for the user.
     pub notes: Vec<String>,
+}
+
+/// The operation that most requests of `settings` are; nothing for invalid ones.
+pub fn main_operation(settings: &KvSettings) -> Option<&'static str> {
+    let plan = KvPlan::new(settings).ok()?;
+    let operations = plan.spec.operations().into_iter();
+    let share = |operation: &Operation| match &plan.spec.mix {
+        OperationMix::Ycsb(mix) => mix.share(*operation),
+        // The benchmarks name their main operation first.
+        OperationMix::DbBench(_) => 0.0,
+    };
+    // Of equal shares the first.
+    operations.rev().max_by(|one, other| share(one).total_cmp(&share(other))).map(Operation::name)
 }
 
 impl KvPlan {

@@ -1,64 +1,64 @@
-//! Verdicts as JUnit XML for continuous integration: a test per phase.
+//! Verdicts as JUnit XML for continuous integration: a test per phase, and one for the result as a whole.
 
-use manometer_analysis::compare::{Comparison, Direction, PhaseComparison, PhaseSeries, SeriesComparison, Verdict};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use manometer_analysis::compare::{Comparison, Gate, PhaseComparison, PhaseSeries, SeriesComparison};
+use manometer_analysis::verdict::{Grade, Verdict};
 
 use super::result::ComparisonResult;
 use super::text;
+use crate::junit::{Suite, TestResult};
 
-/// The JUnit document.
-pub(super) fn document(result: &ComparisonResult) -> anyhow::Result<String> {
-    let mut report = Report::new("manometer compare");
-    report.add_test_suite(match result {
+/// The JUnit document; undecided tests are errors, or skipped where that is allowed.
+pub(super) fn document(result: &ComparisonResult, allow_undecided: bool) -> anyhow::Result<String> {
+    let suite = match result {
         ComparisonResult::Pair(pair) => pair_suite(pair),
         ComparisonResult::Series(series) => series_suite(series),
-    });
-    Ok(report.to_string()?)
-}
-
-fn pair_suite(pair: &Comparison) -> TestSuite {
-    let case = |phase: &PhaseComparison| {
-        let status = status(phase.direction, phase.verdict, text::phase_sentence(phase, pair));
-        test_case(text::phase_name(&phase.id, &phase.label, &phase.settings), &pair.criterion.metric, status)
     };
-    suite(format!("{} and {}", pair.a.display(), pair.b.display()), pair.phases.iter().map(case))
+    suite.document("manometer compare", allow_undecided)
 }
 
-fn series_suite(series: &SeriesComparison) -> TestSuite {
-    let case = |phase: &PhaseSeries| {
-        // The verdict of a series is never "same": without a change the test passes.
-        let verdict = if phase.changes.is_empty() { Verdict::Same } else { phase.verdict };
-        let status = status(phase.direction, verdict, text::series_sentence(phase, series));
-        test_case(text::phase_name(&phase.id, &phase.label, &phase.settings), &series.criterion.metric, status)
-    };
-    suite(format!("a series of {}", series.recordings.len()), series.phases.iter().map(case))
-}
-
-fn suite(name: String, cases: impl Iterator<Item = TestCase>) -> TestSuite {
-    let mut suite = TestSuite::new(name);
-    suite.add_test_cases(cases);
+fn pair_suite(pair: &Comparison) -> Suite {
+    let metric = &pair.criterion.metric;
+    let mut suite = Suite::new(format!("{} and {}", pair.a.display(), pair.b.display()), metric);
+    suite.add("result", void(&pair.verdict));
+    for phase in &pair.phases {
+        suite.add(&text::phase_name(&phase.id, &phase.label, &phase.settings), of_phase(phase, pair));
+    }
+    // A phase that B lacks is not shown to be no worse.
+    for phase in pair.not_compared.iter().filter(|phase| phase.starts_with("A ")) {
+        suite.add(phase, TestResult::Undecided("only A has this phase".to_owned()));
+    }
     suite
 }
 
-fn test_case(name: String, metric: &str, status: TestCaseStatus) -> TestCase {
-    let mut case = TestCase::new(name, status);
-    case.set_classname(metric);
-    case
+fn series_suite(series: &SeriesComparison) -> Suite {
+    let mut suite = Suite::new(format!("a series of {}", series.recordings.len()), &series.criterion.metric);
+    suite.add("result", void(&series.verdict));
+    for phase in &series.phases {
+        suite.add(&text::phase_name(&phase.id, &phase.label, &phase.settings), of_series(phase, series));
+    }
+    suite
 }
 
-/// A regression fails, an unknown verdict is skipped.
-fn status(direction: Option<Direction>, verdict: Verdict, message: String) -> TestCaseStatus {
-    match (direction, verdict) {
-        (Some(Direction::Worse), _) => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_type("regression").set_message(message);
-            status
-        }
-        (_, Verdict::Unknown) => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(message);
-            status
-        }
-        _ => TestCaseStatus::success(),
+/// The test of the result as a whole, which a void one does not pass.
+fn void(verdict: &Verdict) -> TestResult {
+    match verdict.grade {
+        Grade::Void => TestResult::Undecided(verdict.sentence()),
+        Grade::Sound | Grade::Indicative => TestResult::Passed,
+    }
+}
+
+fn of_phase(phase: &PhaseComparison, pair: &Comparison) -> TestResult {
+    of_gate(phase.gate, || text::phase_sentence(phase, pair))
+}
+
+fn of_series(phase: &PhaseSeries, series: &SeriesComparison) -> TestResult {
+    of_gate(phase.gate(), || text::series_sentence(phase, series))
+}
+
+fn of_gate(gate: Gate, message: impl Fn() -> String) -> TestResult {
+    match gate {
+        Gate::NoWorse => TestResult::Passed,
+        Gate::Worse => TestResult::Failed(message()),
+        Gate::Undecided => TestResult::Undecided(message()),
     }
 }

@@ -6,7 +6,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{CompareError, RunSet, compare_pair, compare_series};
+use manometer_analysis::compare::{CompareError, Gate, RunSet, compare_pair, compare_series};
 use manometer_measure::{Share, recording};
 
 use self::result::ComparisonResult;
@@ -16,7 +16,8 @@ use crate::output::Format;
 /// Compare recordings phase by phase: ratio, 95 % confidence interval, verdict.
 ///
 /// Two args are A and B: each a recording, or a folder of repeats. Three and more are a series in order, searched for
-/// change points. Exit status 3 means a regression: the later performance is worse, beyond the bound.
+/// change points. Exit status 0 means that every phase is shown to be no worse, beyond the bound; 3 that one is shown to be
+/// worse; 4 that this cannot be decided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer compare before after\n  \
     manometer compare before after --bound 3% --format json --junit pressure.xml\n  \
@@ -28,29 +29,38 @@ pub struct Args {
     /// Ignore differences of less than this share.
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     bound: Share,
-    /// Also write the verdicts as JUnit XML: a test per phase, which fails on a regression.
+    /// Also write the verdicts as JUnit XML: a test per phase, which fails on a regression, and is an error where it cannot
+    /// be decided.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Exit with 0 instead of 4 where it cannot be decided; JUnit tests are then skipped instead of errors.
+    #[arg(long)]
+    allow_undecided: bool,
     /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Compares the recordings and prints the result; the exit status reports a regression.
+/// Compares the recordings and prints the result; the exit status says whether the later one is no worse.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let result = match compare(args) {
         Ok(result) => result,
         Err(error) => return Ok(wrong_request(anyhow::Error::from(error))),
     };
     if let Some(path) = &args.junit {
-        recording::write_file(path, junit::document(&result)?.as_bytes())?;
+        recording::write_file(path, junit::document(&result, args.allow_undecided)?.as_bytes())?;
     }
     args.format.print(|| &result, || text::text(&result))?;
-    let has_regression = match &result {
-        ComparisonResult::Pair(pair) => pair.regressions().next().is_some(),
-        ComparisonResult::Series(series) => series.regressions().next().is_some(),
+    let gate = match &result {
+        ComparisonResult::Pair(pair) => pair.gate(),
+        ComparisonResult::Series(series) => series.gate(),
     };
-    Ok(if has_regression { ExitStatus::No } else { ExitStatus::Done })
+    let is_passed = match gate {
+        Gate::NoWorse => Some(true),
+        Gate::Worse => Some(false),
+        Gate::Undecided => None,
+    };
+    Ok(ExitStatus::of_gate(is_passed, args.allow_undecided))
 }
 
 fn compare(args: &Args) -> Result<ComparisonResult, CompareError> {

@@ -2,16 +2,18 @@
 
 use comfy_table::Cell;
 use manometer_analysis::compare::{
-    Comparison, Direction, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries, PressureComparison,
-    SeriesComparison, Verdict,
+    Comparison, Direction, Gate, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries, PhaseVerdict,
+    PressureComparison, SeriesComparison,
 };
+use manometer_analysis::needed_length::duration as at_least;
 use manometer_analysis::summary::IntervalEstimate;
+use manometer_analysis::verdict::{Grade, Verdict};
 use manometer_measure::plan::Settings;
 
 use super::result::ComparisonResult;
 use crate::number::number;
 use crate::table::table;
-use crate::text::findings;
+use crate::text::verdict;
 
 /// The comparison of a pair or of a series.
 pub(super) fn text(result: &ComparisonResult) -> String {
@@ -34,7 +36,7 @@ fn pair(pair: &Comparison) -> String {
             Cell::new(ratio(phase)),
             Cell::new(phase.pressure.as_ref().map_or_else(|| "–".to_owned(), |pressure| share(pressure.a))),
             Cell::new(phase.pressure.as_ref().map_or_else(|| "–".to_owned(), pressure_difference)),
-            Cell::new(verdict(phase)),
+            Cell::new(phase_verdict(phase)),
         ]);
     }
     let head = format!(
@@ -45,7 +47,21 @@ fn pair(pair: &Comparison) -> String {
         percent(pair.bound)
     );
     let missing = not_compared("not compared, only one side has", &pair.not_compared);
-    format!("{head}{rows}{missing}{}", findings(&pair.findings))
+    let gate = gate_sentence(pair.gate(), &pair.verdict, pair.bound);
+    format!("{head}{rows}{missing}\n\n{gate}{}", verdict(&pair.verdict, &pair.findings))
+}
+
+/// What the gate says, as the exit status does.
+fn gate_sentence(gate: Gate, verdict: &Verdict, bound: f64) -> String {
+    let bound = percent(bound);
+    match gate {
+        Gate::NoWorse => format!("No worse: no phase loses more than {bound}."),
+        Gate::Worse => format!("Worse: at least one phase loses more than {bound}."),
+        Gate::Undecided if verdict.grade == Grade::Void => "Undecided: the result is void.".to_owned(),
+        Gate::Undecided => {
+            format!("Undecided: not every phase is shown to lose less than {bound}, and none to lose more.")
+        }
+    }
 }
 
 /// A series: a row per change, then the findings.
@@ -80,7 +96,24 @@ fn series(series: &SeriesComparison) -> String {
         percent(series.bound)
     );
     let missing = not_compared("not compared", &series.not_compared);
-    format!("{head}{rows}{missing}{}", findings(&series.findings))
+    let latest: String = series.phases.iter().map(|phase| latest_line(phase, series)).collect();
+    let gate = gate_sentence(series.gate(), &series.verdict, series.bound);
+    format!("{head}{rows}{missing}\n{latest}\n{gate}{}", verdict(&series.verdict, &series.findings))
+}
+
+/// The last recording against those since the last change, in a line.
+fn latest_line(phase: &PhaseSeries, series: &SeriesComparison) -> String {
+    let name = phase_name(&phase.id, &phase.label, &phase.settings);
+    match &phase.latest {
+        Some(latest) => format!("\nThe last recording, {name}: {}", latest_sentence(latest, series)),
+        None => String::new(),
+    }
+}
+
+fn latest_sentence(latest: &PhaseComparison, series: &SeriesComparison) -> String {
+    let unit = &series.criterion.unit;
+    let (a, b) = (mean_over_runs(&latest.a), mean_over_runs(&latest.b));
+    format!("{}: before {a} {unit}, last {b} {unit}, ratio {}", phase_verdict(latest), ratio(latest))
 }
 
 /// A line for each phase that was not compared, each after a line break.
@@ -97,17 +130,21 @@ pub(super) fn phase_name(id: &str, label: &str, settings: &Settings) -> String {
 pub(super) fn phase_sentence(phase: &PhaseComparison, pair: &Comparison) -> String {
     let unit = &pair.criterion.unit;
     let (a, b) = (mean_over_runs(&phase.a), mean_over_runs(&phase.b));
-    format!("{}: A {a} {unit}, B {b} {unit}, B / A {}", verdict(phase), ratio(phase))
+    format!("{}: A {a} {unit}, B {b} {unit}, B / A {}", phase_verdict(phase), ratio(phase))
 }
 
 /// The result of one phase of a series in a sentence: since when it is worse, or its last change.
 pub(super) fn series_sentence(phase: &PhaseSeries, series: &SeriesComparison) -> String {
+    let latest = phase.latest.as_ref().map_or_else(
+        || "the last recording has none before it to compare with".to_owned(),
+        |latest| format!("the last recording is {}", latest_sentence(latest, series)),
+    );
     let from = phase.regression().or(phase.changes.last());
     let Some((change, current, ratio)) = from.and_then(|change| Some((change, phase.current()?, phase.ratio?))) else {
-        return "no change found".to_owned();
+        return format!("no change found; {latest}");
     };
     format!(
-        "{} since {}: from {} to {} {}, a ratio of {ratio:.3}",
+        "{} since {}: from {} to {} {}, a ratio of {ratio:.3}; {latest}",
         phase.direction.map_or("different", direction),
         change.recording.display(),
         number(change.before),
@@ -166,17 +203,31 @@ fn pressure_difference(pressure: &PressureComparison) -> String {
     }
 }
 
-fn verdict(phase: &PhaseComparison) -> String {
-    match (phase.verdict, phase.direction, phase.runs_needed, &phase.reason) {
-        (Verdict::Same, ..) => "same".to_owned(),
-        (Verdict::Different, change, ..) => change.map_or("different", direction).to_owned(),
-        (Verdict::Unknown, _, _, Some(reason)) => format!("unknown: {reason}"),
-        (Verdict::Unknown, _, Some(1), _) => "unknown: needs about 1 more run each".to_owned(),
-        (Verdict::Unknown, _, Some(more), _) => format!("unknown: needs about {more} more runs each"),
-        (Verdict::Unknown, ..) => {
-            "unknown: the ratio is too close to the bound, 1000 more runs would not decide it".to_owned()
-        }
+fn phase_verdict(phase: &PhaseComparison) -> String {
+    match (phase.verdict, phase.gate, &phase.reason) {
+        (PhaseVerdict::Same, ..) => "same".to_owned(),
+        (PhaseVerdict::Different, ..) => phase.direction.map_or("different", direction).to_owned(),
+        (PhaseVerdict::Unknown, Gate::NoWorse, _) => "no worse".to_owned(),
+        (PhaseVerdict::Unknown, Gate::Worse, _) => "WORSE".to_owned(),
+        (PhaseVerdict::Unknown, Gate::Undecided, Some(reason)) => format!("undecided: {reason}{}", lengths(phase)),
+        (PhaseVerdict::Unknown, Gate::Undecided, None) => match (phase.needed_s, phase.runs_needed) {
+            (None, None) => {
+                "undecided: the ratio is too close to the bound, 1000 more runs would not decide it".to_owned()
+            }
+            _ => format!("undecided{}", lengths(phase)),
+        },
     }
+}
+
+/// What would decide the gate: longer phases, or more runs.
+fn lengths(phase: &PhaseComparison) -> String {
+    let length = phase.needed_s.map(|seconds| format!("phases of about {}", at_least(seconds)));
+    let runs = phase.runs_needed.map(|more| match more {
+        1 => "about 1 more run each".to_owned(),
+        more => format!("about {more} more runs each"),
+    });
+    let options: Vec<String> = length.into_iter().chain(runs).collect();
+    if options.is_empty() { String::new() } else { format!("; needs {}", options.join(" or ")) }
 }
 
 fn direction(direction: Direction) -> &'static str {

@@ -81,7 +81,7 @@ fn find_max(args: &Args, job: &Job, seconds: f64) -> anyhow::Result<ExitStatus> 
         recording::write_file(out, find_max::page(&search).as_bytes())?;
         output::note(&format!("latency against rate: {}", out.display()));
     }
-    Ok(if met { ExitStatus::Done } else { ExitStatus::No })
+    Ok(ExitStatus::of_gate(met, false))
 }
 
 /// Runs the workload to its end and removes its data unless `--keep` or `--reuse` is given.

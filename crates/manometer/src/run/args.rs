@@ -8,9 +8,13 @@ use crate::output::Format;
 use crate::progress::Form;
 
 /// Run experiments and write recordings with their report.
+///
+/// With `[goal]` in the experiment, exit status 0 means that every phase is shown to meet it, 3 that one is shown to miss it,
+/// and 4 that this cannot be decided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer run experiments/quick.toml\n  \
     manometer run experiments/quick.toml --dry-run\n  \
+    manometer run experiments/quick.toml --dry-run --earlier results/one\n  \
     manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one\n  \
     manometer run one.toml two.toml --out results/all --resume   # after an interruption\n  \
     manometer run experiments/real-vs-synthetic.toml --set trace=cluster52.csv.zst")]
@@ -37,6 +41,16 @@ pub struct Args {
     /// The write throughput of the device, such as `500MiB/s`, for an upper bound of the bytes in --dry-run.
     #[arg(long, value_name = "RATE", value_parser = bytes_a_second, requires = "dry_run")]
     pub(super) write_speed: Option<f64>,
+    /// An earlier recording from which --dry-run estimates how wide the confidence intervals will be, and how long phases
+    /// have to be.
+    #[arg(long, value_name = "RECORDING", requires = "dry_run")]
+    pub(super) earlier: Option<PathBuf>,
+    /// Also write whether the goal of the experiment is met as JUnit XML: a test per phase.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(super) junit: Option<PathBuf>,
+    /// Exit with 0 instead of 4 where the goal of the experiment cannot be decided.
+    #[arg(long)]
+    pub(super) allow_undecided: bool,
     /// The format of progress on standard error.
     #[arg(long, value_enum, default_value_t)]
     pub(super) progress: Form,

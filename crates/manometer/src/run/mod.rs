@@ -2,6 +2,7 @@
 
 mod args;
 mod dry_run;
+mod goal;
 mod out;
 mod queue;
 mod real_vs_synthetic;
@@ -45,7 +46,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let all = planned.fitted_runs();
     let refusals = isolate::unsupported(all.iter().map(|run| &run.experiment));
     if args.dry_run {
-        dry_run::run(args, &all)?;
+        let forecast = match dry_run::forecast_of(args, &all) {
+            Ok(forecast) => forecast,
+            Err(error) => return Ok(wrong_request(error)),
+        };
+        dry_run::run(args, &all, forecast)?;
     }
     if !refusals.is_empty() {
         return refuse(IsolateError::Unsupported(refusals).into());
@@ -64,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         None => queue::run(&session, &out, &files, &planned),
     };
     match outcome {
-        Ok(RunStatus::Complete) => Ok(ExitStatus::Done),
+        Ok((RunStatus::Complete, recorded)) => goal::judge(args, &recorded),
         Ok(_) => Ok(ExitStatus::Failed),
         Err(error) => refuse(error),
     }

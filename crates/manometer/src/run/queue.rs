@@ -20,7 +20,7 @@ pub(super) fn run(
     out: &Path,
     files: &[(PathBuf, Experiment)],
     planned: &PlannedSet,
-) -> anyhow::Result<RunStatus> {
+) -> anyhow::Result<(RunStatus, Vec<AnalysedRecording>)> {
     let _disks = DiskLocks::take(files.iter().map(|(_, experiment)| experiment.directory.as_path()))?;
     let mut queue = match session.args.resume {
         true => Queue::resume(out, files, planned)?,
@@ -39,7 +39,7 @@ pub(super) fn run(
     if !recorded.is_empty() {
         print(session, out, &queue, &recorded)?;
     }
-    outcome
+    Ok((outcome?, recorded))
 }
 
 fn note_progress(queue: &Queue) {
@@ -104,9 +104,10 @@ fn print(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedR
     let page = out.join(recordings::FILE);
     recordings::write_page(&page, recorded)?;
     let findings = [recordings::common_findings(recorded), queue.findings()].concat();
-    output::note(&format!("{}\nReport over all runs: {}", crate::text::findings(&findings), page.display()));
-    if session.args.format == Format::Json {
-        output::print_json(&recordings::runs_document(recorded, &findings))?;
+    match session.args.format {
+        Format::Json => output::print_json(&recordings::runs_document(recorded, &findings))?,
+        Format::Text => output::print_text(&recordings::runs_text(recorded, &findings))?,
     }
+    output::note(&format!("\nReport over all runs: {}", page.display()));
     Ok(())
 }

@@ -8,6 +8,7 @@ use manometer_experiment::lock::DiskLocks;
 use manometer_experiment::prepare::disk_fit::{DiskFits, fit_of};
 use manometer_experiment::queue::single_run::{ExistingRecording, resume_single};
 use manometer_measure::event::RunStatus;
+use manometer_report::AnalysedRecording;
 
 use super::session::Session;
 use crate::output::{self, Format};
@@ -19,7 +20,7 @@ pub(super) fn run(
     out: &Path,
     experiment: &Experiment,
     fits: &DiskFits,
-) -> anyhow::Result<RunStatus> {
+) -> anyhow::Result<(RunStatus, Vec<AnalysedRecording>)> {
     let _disks = DiskLocks::take([experiment.directory.as_path()])?;
     let fit = fit_of(experiment, fits);
     let left = if session.args.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
@@ -38,7 +39,7 @@ pub(super) fn run(
     if session.args.format == Format::Json {
         output::print_json(&recorded.summary)?;
     }
-    Ok(status)
+    Ok((status, vec![recorded]))
 }
 
 fn perform(session: &Session<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<RunStatus> {

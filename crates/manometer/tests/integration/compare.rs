@@ -8,7 +8,7 @@ use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan
 use manometer_measure::{Column, RecordingWriter};
 use serde_json::json;
 
-use crate::support::Scene;
+use crate::support::{SHORT, Scene};
 
 const SECOND: u64 = 1_000_000_000;
 const SAMPLES: u64 = 60;
@@ -30,6 +30,7 @@ fn plan(unit: &str) -> Plan {
         seed: 1,
         sweep: Default::default(),
         reference: false,
+        goal: None,
         workloads: vec![
             Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
             Workload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },
@@ -85,13 +86,56 @@ fn a_regression_ends_with_status_three_and_fails_its_test() {
     let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 400.0])]);
     scene.run("compare a b --junit out.xml").status(3).out_has(&["WORSE", "0.80"]);
     let xml = scene.read("out.xml");
-    for part in ["<failure", "regression", "tests=\"2\"", "failures=\"1\"", "w1: as &lt;written&gt;"] {
+    for part in ["<failure", "worse", "tests=\"3\"", "failures=\"1\"", "errors=\"0\"", "w1: as &lt;written&gt;"] {
         assert!(xml.contains(part), "`{part}` is not in: {xml}");
     }
     scene.run("compare b a").status(0).out_has(&["better"]);
     scene.run("compare a b --bound 50%").status(0).out_has(&["same"]);
     let document = scene.run("compare a b --format json").status(3).json();
     assert_eq!(document["phases"][1]["direction"], "worse");
+    assert_eq!((&document["phases"][0]["gate"], &document["phases"][1]["gate"]), (&json!("no_worse"), &json!("worse")));
+}
+
+#[test]
+fn what_cannot_be_decided_ends_with_status_four() {
+    // 4.6 % less with an interval of about 1 %: the whole of it is on neither side of 5 %.
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 477.0])]);
+    let said = scene.run("compare a b --bound 5% --junit out.xml").status(4);
+    said.out_has(&["Undecided:", "undecided; needs phases of about "]);
+    let xml = scene.read("out.xml");
+    for part in ["<error", "undecided", "errors=\"1\"", "failures=\"0\""] {
+        assert!(xml.contains(part), "`{part}` is not in: {xml}");
+    }
+    let document = scene.run("compare a b --format json").status(4).json();
+    assert!(document["phases"][1]["needed_s"].as_f64().unwrap() > 60.0, "{document}");
+    scene.run("compare a b --allow-undecided --junit out.xml").status(0);
+    assert!(scene.read("out.xml").contains("<skipped"));
+    scene.run("compare a b --bound 10%").status(0).out_has(&["No worse: no phase loses more than 10 %."]);
+    scene.run("compare a b --bound 1%").status(3).out_has(&["Worse: at least one phase loses more than 1 %."]);
+}
+
+#[test]
+fn a_recording_is_not_compared_with_itself() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
+    scene.run("compare a ./a").status(2).err_has(&["a and ./a are the same recording"]);
+    scene.run("compare a b a").status(2).err_has(&["are the same recording"]);
+    let copied = std::process::Command::new("cp").args(["-r", "a", "copy"]).current_dir(scene.path("")).status();
+    assert!(copied.unwrap().success());
+    scene.run("compare a copy").status(2).err_has(&["a and copy are the same recording", "run the experiment again"]);
+    scene.run("compare b copy").status(0);
+}
+
+#[test]
+fn a_void_result_decides_nothing() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
+    let finding = json!({
+        "t_ns": 1, "event": "finding", "id": "isolation-lost", "severity": "error", "text": "`writer` was moved."
+    });
+    let events = format!("{finding}\n{}", scene.read("b/events.jsonl"));
+    scene.write("b/events.jsonl", &events);
+    scene.run("compare a b").status(4).out_has(&["Undecided: the result is void.", "Verdict: void."]);
+    scene.run("compare a b --junit out.xml").status(4);
+    assert!(scene.read("out.xml").contains("A workload lost its isolation"), "{}", scene.read("out.xml"));
 }
 
 #[test]
@@ -107,7 +151,10 @@ fn three_and_more_are_a_series() {
     let output = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(3);
     output.out_has(&["r08", "WORSE", "no change found"]);
     assert!(scene.read("out.xml").contains("since r08"));
-    scene.run(&format!("compare {}", names[..8].join(" "))).status(0);
+    let said = scene.run(&format!("compare {}", names[..8].join(" "))).status(0);
+    said.out_has(&["The last recording, w1: as <written>: same", "No worse:"]);
+    let document = scene.run(&format!("compare {} --format json", names[..8].join(" "))).status(0).json();
+    assert_eq!(document["phases"][1]["latest"]["gate"], "no_worse");
 }
 
 #[test]
@@ -126,36 +173,45 @@ fn a_series_that_is_back_is_no_regression_and_one_that_is_half_back_is() {
 
 #[test]
 fn what_only_one_side_has_is_reported_as_not_compared() {
-    let scene = scene(&[("a/runs/001", [1000.0, 500.0]), ("a/runs/002", [900.0, 300.0]), ("b", [1000.0, 500.0])]);
+    let scene = scene(&[
+        ("a/runs/001", [1000.0, 500.0]),
+        ("a/runs/002", [900.0, 300.0]),
+        ("b", [1000.0, 500.0]),
+        ("c", [1000.0, 501.0]),
+    ]);
     let mut plan: serde_json::Value = serde_json::from_str(&scene.read("a/runs/002/plan.json")).unwrap();
     plan["sweep"] = json!({"writer.block_size": "1MiB"});
     scene.write("a/runs/002/plan.json", &plan.to_string());
     let alone = "A writer.block_size = 1MiB (w0, w1)";
-    scene.run("compare a b").status(0).out_has(&["not compared", alone]);
-    assert_eq!(scene.run("compare a b --format json").status(0).json()["not_compared"], json!([alone]));
-    scene.run("compare a a b").status(0).out_has(&["not compared", "w1 (as <written>, writer.block_size = 1MiB)"]);
+    // What B does not have is not shown to be no worse.
+    scene.run("compare a b").status(4).out_has(&["not compared", alone]);
+    assert_eq!(scene.run("compare a b --format json").status(4).json()["not_compared"], json!([alone]));
+    scene.run("compare b a").status(0).out_has(&["not compared", "B writer.block_size = 1MiB (w0, w1)"]);
+    scene.run("compare a c b").status(0).out_has(&["not compared", "w1 (as <written>, writer.block_size = 1MiB)"]);
 }
 
 #[test]
 fn what_cannot_be_compared_is_refused_with_status_two() {
-    let scene = scene(&[("a", [1000.0, 500.0])]);
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
     record(&scene.path("other"), [1000.0, 500.0], "MiB/s", 0);
     scene.run("compare a").status(2);
     scene.run("compare a nowhere").status(2).err_has(&["nowhere", "neither a recording nor a folder"]);
     scene.run("compare a other").status(2).err_has(&["different criteria", "ops/s", "MiB/s"]);
     scene.run("compare a a --bound 5").status(2).err_has(&["5%"]);
-    scene.run("compare a a --junit no/such/folder.xml").status(1).err_has(&["no/such"]);
+    scene.run("compare a b --junit no/such/folder.xml").status(1).err_has(&["no/such"]);
 }
 
 #[test]
 fn runs_too_short_for_an_interval_cannot_be_compared() {
     let scene = Scene::short();
-    scene.run("run short.toml --out rec --format json").status(0);
-    let document = scene.run("compare rec rec --format json --junit out.xml").status(0).json();
-    assert_eq!(document["phases"][0]["ratio"], 1.0);
+    for out in ["rec", "again"] {
+        scene.run(&format!("run short.toml --out {out} --format json")).status(0);
+    }
+    let document = scene.run("compare rec again --format json --junit out.xml").status(4).json();
+    assert!(document["phases"][0]["ratio"].is_number());
     assert_eq!(document["phases"][0]["verdict"], "unknown");
     assert!(document["phases"][0]["reason"].as_str().unwrap().contains("too short"));
-    assert!(scene.read("out.xml").contains("<skipped"));
+    assert!(scene.read("out.xml").contains("<error"));
 }
 
 #[test]
@@ -169,6 +225,62 @@ fn unlike_kernels_are_reported_where_runs_are_joined() {
         let ids: Vec<&str> =
             document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
         assert_eq!(ids, ["unlike-kernel"], "{verb}");
-        scene.run(&format!("{verb} a b")).status(0).out_has(&["warning: The kernel differs: `6.1` in a"]);
+        scene.run(&format!("{verb} a b")).status(0).out_has(&["1. The kernel differs: `6.1` in a"]);
+    }
+}
+
+/// The shell commands of each `run: |` of a GitHub Actions job.
+fn scripts(job: &str) -> Vec<String> {
+    let mut scripts = Vec::new();
+    let mut lines = job.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.trim_start() != "run: |" {
+            continue;
+        }
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let own = indent(line);
+        let mut script = String::new();
+        while let Some(next) = lines.next_if(|next| indent(next) > own) {
+            script += next.trim_start();
+            script.push('\n');
+        }
+        scripts.push(script);
+    }
+    scripts
+}
+
+#[test]
+fn the_job_for_github_actions_measures_both_sides_and_compares_them() {
+    let job = std::fs::read_to_string(manometer_testing::repository_file("docs/github-actions.yml")).unwrap();
+    let [measure, compare] = <[String; 2]>::try_from(scripts(&job)).unwrap();
+    let shell = |scene: &Scene, script: &str| {
+        let programs = manometer_testing::binary("manometer").parent().unwrap().to_owned();
+        let path = std::env::join_paths(
+            [programs].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        let mut shell = std::process::Command::new("bash");
+        // As GitHub runs it.
+        shell.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(scene.path(""));
+        shell.env("PATH", path.unwrap()).env("MANOMETER_LOCK_DIRECTORY", scene.path(""));
+        let output = shell.output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let measured = Scene::new();
+    for side in ["before", "after"] {
+        std::fs::create_dir(measured.path(side)).unwrap();
+        measured.write(&format!("{side}/pressure.toml"), &SHORT.replace("600ms", "200ms"));
+    }
+    assert_eq!(shell(&measured, &measure).0, 0);
+    for recording in ["before/1", "before/3", "after/1", "after/3"] {
+        assert!(measured.path(&format!("results/{recording}/summary.json")).exists(), "{recording}");
+    }
+    for (after, status, word) in [([1000.0, 500.0], 0, "No worse"), ([1000.0, 400.0], 3, "Worse")] {
+        let names = [1, 2, 3].map(|round| (format!("results/before/{round}"), format!("results/after/{round}")));
+        let sides = names.iter().flat_map(|(a, b)| [(a.as_str(), [1000.0, 500.0]), (b.as_str(), after)]);
+        let recorded = scene(&sides.collect::<Vec<_>>());
+        let (code, said) = shell(&recorded, &compare);
+        assert_eq!(code, status, "{said}");
+        assert!(said.contains(word), "{said}");
+        assert!(recorded.read("pressure.xml").contains("testsuite"));
     }
 }

@@ -467,3 +467,56 @@ fn the_device_directory_is_no_place_for_recordings() {
     }
     assert!(!scene.path("data").exists());
 }
+
+#[test]
+fn a_goal_that_short_phases_cannot_decide_ends_with_status_four() {
+    let scene = Scene::new();
+    scene.write("goal.toml", &format!("{SHORT}[goal]\npressure = \"10%\"\n"));
+    let said = scene.run("run goal.toml --out rec --junit goal.xml").status(4);
+    said.out_has(&["Goal undecided: a pressure of at most 0.10 in every phase.", "Verdict: "]);
+    let xml = scene.read("goal.xml");
+    for part in ["<error", "w1: writer.iodepth = 1 (a pressure of at most 0.10)", "failures=\"0\""] {
+        assert!(xml.contains(part), "`{part}` is not in: {xml}");
+    }
+    let summary = scene.json("rec/summary.json");
+    assert!(summary["goal"]["met"].is_null() && summary["goal"]["reason"].is_string(), "{}", summary["goal"]);
+    assert_eq!(summary["goal"]["phases"][0]["id"], "w1");
+    assert!(summary["headline"].as_str().unwrap().contains("ithout a confidence interval"), "{}", summary["headline"]);
+    scene.run("run goal.toml --out rec --resume --allow-undecided").status(0);
+    scene.write("wrong.toml", &format!("{SHORT}[goal]\npressure = 5\n"));
+    scene.run("run wrong.toml --dry-run").status(2).err_has(&["wrong.toml", "pressure", "5%"]);
+    scene.write("wrong.toml", &format!("{SHORT}[goal]\npresure = \"5%\"\n"));
+    scene.run("run wrong.toml --dry-run").status(2).err_has(&["did you mean `pressure`"]);
+}
+
+#[test]
+fn a_dry_run_estimates_intervals_from_an_earlier_recording() {
+    let scene = Scene::short();
+    scene.run("run short.toml --out rec").status(0);
+    let said = scene.run("run short.toml --dry-run --earlier rec").status(0);
+    said.out_has(&[
+        "If the noise is as in the earlier recording, phases of 1s are too short for a confidence interval in",
+    ]);
+    let document = scene.run("run short.toml --dry-run --earlier rec --format json").status(0).json();
+    assert!(document["forecast"]["needed_s"].as_f64().unwrap() > 0.6, "{}", document["forecast"]);
+    assert!(document["forecast"]["phases"][0]["width"].is_null());
+    scene.run("run short.toml --dry-run --earlier nowhere").status(2).err_has(&["nowhere"]);
+    scene.run("run short.toml --earlier rec").status(2).err_has(&["--dry-run"]);
+}
+
+#[test]
+fn a_paced_primary_is_judged_by_its_response_time() {
+    let scene = Scene::new();
+    let paced = SHORT.replace("records = 1000", "records = 1000\nrate = 2000");
+    scene.write("paced.toml", &paced);
+    let summary = scene.run("run paced.toml --out rec --format json").status(0).json();
+    assert_eq!(summary["criterion"]["metric"], "response.read.p99");
+    assert!(phase(&summary, "w1")["pressures"]["throughput"]["value"].is_number(), "{summary}");
+    assert!(!finding_ids(&summary).contains(&"paced-throughput"), "nobody asked for the throughput");
+    // Explicit throughput is replaced where the primary kept its rate, with a finding.
+    scene.write("paced.toml", &paced.replace("name = \"short\"", "name = \"short\"\ncriterion = \"throughput\""));
+    let summary = scene.run("run paced.toml --out other --format json").status(0).json();
+    assert_eq!(summary["criterion"]["metric"], "response.read.p99");
+    assert!(finding_ids(&summary).contains(&"paced-throughput"), "{summary}");
+    scene.run("report other").status(0).out_has(&["pressure (throughput)", "p99 read (ms)", "p99 read response (ms)"]);
+}

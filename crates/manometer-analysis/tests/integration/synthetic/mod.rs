@@ -41,6 +41,7 @@ pub fn plan(phases: Vec<Phase>) -> Plan {
         seed: 1,
         sweep: Default::default(),
         reference: false,
+        goal: None,
         workloads: vec![
             workload("db", Role::Primary, "kv", "ops/s"),
             workload("writer", Role::Neighbour, "io", "MiB/s"),

@@ -16,116 +16,97 @@ pub(super) fn made_anew(member: &Member) -> Option<Finding> {
     let facts = member.facts.as_ref().filter(|_| member.prepared)?;
     let made_files = facts.get("made").and_then(serde_json::Value::as_array).is_some_and(|made| !made.is_empty());
     let loaded = facts.get("reused") == Some(&serde_json::Value::Bool(false));
-    (made_files || loaded).then(|| Finding {
-        id: "not-as-prepared".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: format!(
-            "`{}` did not find its prepared data and created it again, without settling: run `manometer \
+    (made_files || loaded).then(|| {
+        Finding::new(
+            "not-as-prepared",
+            Severity::Warning,
+            format!(
+                "`{}` did not find its prepared data and created it again, without settling: run `manometer \
              prepare` again, then the experiment.",
-            member.part.name
-        ),
+                member.part.name
+            ),
+        )
     })
 }
 
 pub(super) fn unrecorded(operation: &str) -> Finding {
-    Finding {
-        id: "operation-without-column".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: format!(
-            "`{operation}` appeared after its series had begun: its latencies are recorded, its counts are not."
-        ),
-    }
+    Finding::new(
+        "operation-without-column",
+        Severity::Warning,
+        format!("`{operation}` appeared after its series had begun: its latencies are recorded, its counts are not."),
+    )
 }
 
 /// The interval of a phase is too wide after its maximum length.
 pub(super) fn too_wide(phase: &Phase, width: Option<f64>, wanted: f64, measured_ns: u64) -> Finding {
     let got = width.map_or("it has none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
-    Finding {
-        id: "interval-too-wide".to_owned(),
-        severity: Severity::Warning,
-        phase: Some(phase.id.clone()),
-        text: format!(
+    Finding::new("interval-too-wide", Severity::Warning, format!(
             "After {:.1} s of {} its interval should be {:.2} % wide at most, and {got}. Raise `at_most` of `plan.stop`, \
              or let the device settle for longer.",
             measured_ns as f64 / 1e9,
             phase.id,
             100.0 * wanted,
-        ),
-    }
+        )).in_phases([&phase.id])
 }
 
 pub(super) fn recording_on_device(setup: &RunSetup<'_>, experiment: &Experiment) -> Option<Finding> {
-    same_device(&setup.out, &experiment.directory).then(|| Finding {
-        id: "recording-on-device".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: "The recording is on the measured device and adds to its load: choose another device with --out."
-            .to_owned(),
+    same_device(&setup.out, &experiment.directory).then(|| {
+        Finding::new(
+            "recording-on-device",
+            Severity::Warning,
+            "The recording is on the measured device and adds to its load: choose another device with --out."
+                .to_owned(),
+        )
     })
 }
 
 pub(super) fn isolation_lost(text: String) -> Finding {
-    Finding { id: "isolation-lost".to_owned(), severity: Severity::Error, phase: None, text }
+    Finding::new("isolation-lost", Severity::Error, text)
 }
 
 /// No block device is visible below the file system, according to `environment`.
 pub(super) fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Finding> {
     let fs_type = environment["file_system"]["type"].as_str().unwrap_or("unknown file system");
-    environment["device"].is_null().then(|| Finding {
-        id: "device-unseen".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: format!(
+    environment["device"].is_null().then(|| Finding::new("device-unseen", Severity::Warning, format!(
             "No block device is visible under {} ({fs_type}): neither the device nor its state was observed, no limit of \
              I/O holds for it, and what was written is what the workloads' processes say. Choose a folder on a local \
              disk; `manometer doctor DIR` says what lies under a folder.",
             directory.display()
-        ),
-    })
+        )))
 }
 
 /// Engines exceeded the write budget as they closed.
 pub(super) fn budget_passed(beyond: ByteSize) -> Finding {
-    Finding {
-        id: "write-budget-passed".to_owned(),
-        severity: Severity::Error,
-        phase: None,
-        text: format!(
+    Finding::new(
+        "write-budget-passed",
+        Severity::Error,
+        format!(
             "Writes at the end of the workloads exceeded `device.write_budget` by {:.1} MiB: leave more \
              of it to a run whose engine keeps much in memory.",
             beyond.mib()
         ),
-    }
+    )
 }
 
 pub(super) fn bounds_direct_writes_only() -> Finding {
-    Finding {
-        id: "bounds-direct-writes-only".to_owned(),
-        severity: Severity::Info,
-        phase: None,
-        text:
-            "Control groups of version 1 limit direct writes only: what is written through the page cache goes to the \
+    Finding::new(
+        "bounds-direct-writes-only",
+        Severity::Info,
+        "Control groups of version 1 limit direct writes only: what is written through the page cache goes to the \
                device unbounded, later."
-                .to_owned(),
-    }
+            .to_owned(),
+    )
 }
 
 pub(super) fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
     let bytes = experiment.primary.as_ref()?.settings.bytes_to_prepare();
     let memory_bytes = environment::memory_bytes()?;
-    (0 < bytes && bytes < memory_bytes).then(|| Finding {
-        id: "fits-in-memory".to_owned(),
-        severity: Severity::Info,
-        phase: None,
-        text: format!(
+    (0 < bytes && bytes < memory_bytes).then(|| Finding::new("fits-in-memory", Severity::Info, format!(
             "The primary's data ({:.0} MiB) is smaller than this host's memory ({:.0} MiB): unless it is read past the \
              page cache, most reads never reach the device, and what is lost is processor time.",
             ByteSize(bytes).mib(),
             ByteSize(memory_bytes).mib(),
-        ),
-    })
+        )))
 }
 
 /// Whether `out` is on the device of `directory`: then recording adds to the load.

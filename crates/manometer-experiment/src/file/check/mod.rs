@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use manometer_measure::Span;
 use manometer_measure::host::mount::{self, Backing};
-use manometer_measure::plan::{BetterDirection, Criterion};
+use manometer_measure::plan::{BetterDirection, Criterion, Goal};
 use manometer_measure::suggest::correction;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -22,7 +22,7 @@ use self::reading::property_names;
 pub(super) use self::reading::{node_at, unknown_keys};
 use super::problem::CheckError;
 use super::source::Sources;
-use super::tables::{DeviceTable, ExperimentTable, PlanTable};
+use super::tables::{DeviceTable, ExperimentTable, GoalTable, PlanTable};
 use super::tree::Node;
 use crate::experiment::{
     Experiment, LadderKey, Neighbour, PhaseStop, PlanStep, PlanTimes, Workload, format_settings, invalid_phase,
@@ -74,6 +74,7 @@ impl Checker<'_> {
             self.report("the experiment has no workload", Some(&root.key_origin), Some(help));
         }
         let criterion = self.read_criterion(root, primary.as_ref())?;
+        let goal = self.read_goal(root, primary.as_ref());
         if !self.errors.is_empty() {
             // The checks below depend on workloads that are valid.
             return None;
@@ -87,6 +88,7 @@ impl Checker<'_> {
             name,
             seed,
             criterion,
+            goal,
             interval,
             directory: device.directory,
             fit: device.fit,
@@ -139,6 +141,7 @@ impl Checker<'_> {
         let tables = [
             ("primary", "[primary]"),
             ("sweep", "[sweep]"),
+            ("goal", "[goal]"),
             ("device", "[device]"),
             ("plan", "[plan]"),
             ("prepare", "[prepare]"),
@@ -257,8 +260,19 @@ impl Checker<'_> {
         }
     }
 
+    /// Reads `[goal]`, which needs a primary.
+    fn read_goal(&mut self, root: &Node, primary: Option<&Workload>) -> Option<Goal> {
+        let node = root.get("goal")?;
+        let goal: GoalTable = self.read_table(node, "goal")?;
+        if primary.is_none() {
+            let help = "a goal is about the primary: add a `[primary]`, or remove `[goal]`";
+            self.report("`[goal]` needs a primary", Some(&node.key_origin), Some(help));
+        }
+        Some(Goal { pressure: goal.pressure.0 })
+    }
+
     fn read_criterion(&mut self, root: &Node, primary: Option<&Workload>) -> Option<Criterion> {
-        let metric = self.read_optional(root, "criterion").unwrap_or_else(|| "throughput".to_owned());
+        let metric = self.read_optional(root, "criterion").unwrap_or_else(|| default_metric(primary));
         if metric == "throughput" {
             let unit = primary.map_or("ops/s", |primary| primary.settings.unit()).to_owned();
             return Some(Criterion { metric, unit, better: BetterDirection::Higher });
@@ -279,6 +293,14 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// The throughput; of a paced primary, whose throughput is its rate as long as the target keeps up, the p99 response time of
+/// its main operation.
+fn default_metric(primary: Option<&Workload>) -> String {
+    let paced = primary.filter(|primary| primary.settings.is_paced());
+    let operation = paced.and_then(|primary| primary.settings.main_operation());
+    operation.map_or_else(|| "throughput".to_owned(), |operation| format!("response.{operation}.p99"))
 }
 
 fn times_of(plan: &PlanTable, stop: Option<PhaseStop>) -> PlanTimes {

@@ -351,6 +351,7 @@ impl Log {
             seed: 0,
             sweep: Settings::new(),
             reference: false,
+            goal: None,
             workloads: workloads.collect(),
             phases: Vec::new(),
         };

@@ -60,12 +60,7 @@ pub fn compared() -> LoadComparison {
     let slots = |step: u64| -> Vec<u16> { (0..60_000_u64).map(|at| (at * at / step % 16_384) as u16).collect() };
     let nodes =
         LOADS.iter().zip([7, 11, 13, 3]).map(|((load, _), step)| node_load(load, &slots(step), 16_384, 10, 9000));
-    let note = Finding {
-        id: "trace-damaged".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: "a <b>note</b>".to_owned(),
-    };
+    let note = Finding::new("trace-damaged", Severity::Warning, "a <b>note</b>".to_owned());
     LoadComparison {
         manometer: "0.1.0",
         experiment: "real against synthetic".to_owned(),

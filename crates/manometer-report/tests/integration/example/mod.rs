@@ -83,6 +83,7 @@ fn plan(experiment: &str, neighbour: &str, scripts: &[Script]) -> Plan {
         seed: 42,
         sweep: Default::default(),
         reference: false,
+        goal: None,
         workloads: vec![
             workload("primary", Role::Primary, "kv", "ops/s"),
             workload(neighbour, Role::Neighbour, "io", "MiB/s"),
@@ -372,8 +373,7 @@ pub fn hostile(dir: &Path) -> Recording {
     let neighbour = "<i>it's & \"writer\"<i>";
     let mut example = Example::begin(dir, HOSTILE, neighbour, &scripts, false);
     scripts.iter().for_each(|script| example.phase(script, 0..0));
-    let finding =
-        Finding { id: HOSTILE.into(), severity: Severity::Error, phase: Some(HOSTILE.into()), text: HOSTILE.into() };
+    let finding = Finding::new(HOSTILE, Severity::Error, HOSTILE).in_phases([HOSTILE]);
     example.event(Event::Finding(finding));
     example.finish(RunStatus::Failed);
     Recording::open(dir).unwrap()

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use manometer_analysis::summary::{
     IntervalEstimate, LatencySummary, MeanEstimate, NeighbourSummary, PhaseSummary, Summary, UntestedPhase,
 };
-use manometer_measure::event::Finding;
+use manometer_analysis::verdict::{Grade, Reason, Verdict};
+use manometer_measure::event::{Finding, Threat, ThreatStrength, Threatened};
 use manometer_measure::plan::PhaseKind;
 use manometer_measure::{Event, Recording, Severity};
 
@@ -98,6 +99,7 @@ fn phase(recording: &Recording, script: &Script, alone: f64, sure: Sure) -> Phas
         scale_state: None,
         neighbours: BTreeMap::new(),
         fairness: None,
+        pressures: BTreeMap::new(),
         latency_us: BTreeMap::new(),
         response_us: BTreeMap::new(),
     };
@@ -123,6 +125,9 @@ fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
         status: "complete".into(),
         criterion: criterion(),
         headline: String::new(),
+        claim: String::new(),
+        verdict: Verdict::default(),
+        goal: None,
         scale_rule: "in order of pressure, a phase begins a new step when its pressure differs significantly (95 %, \
                      Holm-corrected) from that of the step's first phase"
             .into(),
@@ -136,11 +141,28 @@ fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
 }
 
 fn finding(id: &str, severity: Severity, phase: Option<&str>, text: &str) -> Finding {
-    Finding { id: id.into(), severity, phase: phase.map(str::to_owned), text: text.into() }
+    Finding::new(id, severity, text).in_phases(phase)
+}
+
+/// The verdict of a summary whose warnings and errors are serious threats.
+fn with_verdict(summary: Summary) -> Summary {
+    let threat = Threat { strength: ThreatStrength::Serious, to: Threatened::Result };
+    let reason = |finding: &Finding| Reason {
+        id: finding.id.clone(),
+        threat,
+        allows: Grade::Indicative,
+        phases: finding.phase_ids().map(str::to_owned).collect(),
+        clause: "something happened".to_owned(),
+        text: finding.text.clone(),
+    };
+    let grave = summary.findings.iter().filter(|finding| finding.severity > Severity::Info);
+    let reasons: Vec<Reason> = grave.map(reason).collect();
+    let grade = if reasons.is_empty() { Grade::Sound } else { Grade::Indicative };
+    Summary { verdict: Verdict { grade, reasons }, ..summary }
 }
 
 pub fn complete_summary(recording: &Recording) -> Summary {
-    Summary {
+    with_verdict(Summary {
         headline: "Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput".into(),
         scale: vec![vec!["w0".into()], vec!["w1".into()], vec!["w2".into(), "w3".into()]],
         findings: vec![
@@ -153,7 +175,7 @@ pub fn complete_summary(recording: &Recording) -> Summary {
             ),
         ],
         ..summary(recording, &phases(), Sure::Intervals)
-    }
+    })
 }
 
 pub fn cut_summary(recording: &Recording) -> Summary {
@@ -169,7 +191,7 @@ pub fn cut_summary(recording: &Recording) -> Summary {
         finding("worker-failed", Severity::Error, None, "`writer` failed: No space left on device."),
         finding("phase-too-short", Severity::Warning, Some("w1"), "Nine samples are too few for an interval."),
     ];
-    summary
+    with_verdict(summary)
 }
 
 pub fn hostile_summary(recording: &Recording) -> Summary {
@@ -188,7 +210,7 @@ pub fn hostile_summary(recording: &Recording) -> Summary {
         phase.performance.unit = HOSTILE.into();
     }
     summary.findings = vec![finding(HOSTILE, Severity::Error, Some(HOSTILE), HOSTILE)];
-    summary
+    with_verdict(summary)
 }
 
 pub fn long_summary(recording: &Recording) -> Summary {

@@ -1,15 +1,19 @@
 //! The search as JSON.
 
-use manometer_session::find_max::{FindMax, Goal, MeasuredRate};
+use manometer_session::find_max::{FindMax, Goal, MeasuredRate, TriedRate};
 use serde_json::{Value, json};
 
 /// One document.
 pub fn document(search: &FindMax<'_>) -> Value {
-    let rate = search.answer.flatten();
+    let capacity = search.answer.unwrap_or_default();
+    let rate = capacity.low;
     let goal = search.request.goal;
     let points: Vec<Value> = search.sorted().iter().map(|point| point_form(point, goal)).collect();
     let mut found = json!({
         "rate": rate,
+        "capacity": {"value": capacity.rate, "ci_low": capacity.low, "ci_high": capacity.high},
+        "rule": super::RULE,
+        "tried": search.tried().iter().map(tried).collect::<Vec<_>>(),
         "unit": "ops/s",
         "goal": {goal.percentile(): goal.at_most.seconds() * 1e6, "unit": "us", "achieved": search.request.achieved},
         "seconds": search.request.seconds,
@@ -17,9 +21,17 @@ pub fn document(search: &FindMax<'_>) -> Value {
         "points": points,
     });
     if rate.is_none() {
-        found["reason"] = "even the lowest rate tried misses the goal".into();
+        found["reason"] = match capacity.rate {
+            None => "even the lowest rate tried misses the goal",
+            Some(_) => "no rate is shown to meet the goal: every rate that met it also missed it",
+        }
+        .into();
     }
     json!({"find_max": found, "facts": search.facts})
+}
+
+fn tried(one: &TriedRate) -> Value {
+    json!({"rate": one.rate, "tries": one.tries, "met": one.met})
 }
 
 fn point_form(point: &MeasuredRate, goal: Goal) -> Value {

@@ -28,7 +28,7 @@ pub fn page(search: &FindMax<'_>) -> String {
         facts: facts.into_iter().chain(closed).collect(),
         percentile: search.request.goal.percentile().to_owned(),
         goal_us: search.request.goal.at_most.seconds() * 1e6,
-        highest: search.answer.flatten(),
+        highest: search.answer.and_then(|capacity| capacity.low),
         points: search.sorted().iter().filter_map(point).collect(),
     })
 }

@@ -4,39 +4,66 @@ use std::fmt::Write as _;
 
 use manometer_session::find_max::{FindMax, Goal, MeasuredRate};
 
+use super::RULE;
 use crate::number::number;
 
 /// The width of the bars.
 const BAR_WIDTH: usize = 40;
 
-/// A table, the bars, and the answer.
+/// A table by rate, the bars, the rule, and the answer.
 pub fn text(search: &FindMax<'_>) -> String {
     let goal = search.request.goal;
     let column = format!("{} ms", goal.percentile());
-    let mut table = crate::table::table(&["offered ops/s", "achieved", &column, "dropped", "goal"], 0);
-    for point in search.sorted() {
+    let mut table = crate::table::table(&["offered ops/s", "tries", "met", "achieved", &column, "dropped"], 0);
+    let sorted = search.sorted();
+    for tried in search.tried() {
+        let own: Vec<&MeasuredRate> = sorted.iter().filter(|point| point.rate == Some(tried.rate)).collect();
+        let latencies: Vec<f64> = own.iter().filter_map(|point| point.latency_us).collect();
         table.add_row([
-            point.rate.map_or("–".to_owned(), number),
-            number(point.achieved),
-            point.latency_us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3)),
-            point.dropped.to_string(),
-            if point.met { "met" } else { "missed" }.to_owned(),
+            number(tried.rate),
+            tried.tries.to_string(),
+            format!("{} of {}", tried.met, tried.tries),
+            number(own.iter().map(|point| point.achieved).sum::<f64>() / own.len() as f64),
+            range_ms(&latencies),
+            own.iter().map(|point| point.dropped).sum::<u64>().to_string(),
         ]);
     }
-    format!("{table}\n\n{}\n{}", plot(&search.sorted(), goal), answer_text(search))
+    format!("{table}\n\n{}\n{RULE}\n\n{}", plot(&sorted, goal), answer_text(search))
 }
 
-/// The answer in one sentence.
+/// The least and the greatest of `latencies_us`, in milliseconds.
+fn range_ms(latencies_us: &[f64]) -> String {
+    let least = latencies_us.iter().copied().fold(f64::INFINITY, f64::min) / 1e3;
+    let most = latencies_us.iter().copied().fold(0.0, f64::max) / 1e3;
+    match latencies_us {
+        [] => "–".to_owned(),
+        [_] => format!("{most:.2}"),
+        _ => format!("{least:.2} to {most:.2}"),
+    }
+}
+
+/// The answer in one sentence: the capacity with its interval, or what is not shown.
 pub(super) fn answer_text(search: &FindMax<'_>) -> String {
     let goal = search.request.goal;
-    match search.answer.flatten() {
-        Some(rate) => format!(
-            "The highest rate with {} of the response time at most {} is {} ops/s.",
-            goal.percentile(),
-            goal.at_most,
+    let met = format!("{} of the response time at most {}", goal.percentile(), goal.at_most);
+    let capacity = search.answer.unwrap_or_default();
+    match (capacity.low, capacity.high, capacity.rate) {
+        (Some(low), Some(high), _) => format!(
+            "The capacity with {met} lies between {} ops/s, which is shown to meet it, and {} ops/s, which is shown to miss it \
+             (each at 5 %).",
+            number(low),
+            number(high)
+        ),
+        (Some(low), None, _) => format!(
+            "The capacity with {met} is at least {} ops/s, which is shown to meet it (at 5 %); no rate is shown to miss it.",
+            number(low)
+        ),
+        (None, _, Some(rate)) => format!(
+            "No rate is shown to meet {met}: the highest that did in most of its tries is {} ops/s. Measure each rate for \
+             longer (`--seconds`).",
             number(rate)
         ),
-        None => "No rate meets the goal, not even the lowest one tried.".to_owned(),
+        (None, ..) => format!("No rate has {met}, not even the lowest one tried."),
     }
 }
 

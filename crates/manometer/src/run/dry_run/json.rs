@@ -3,17 +3,19 @@
 use manometer_experiment::isolate;
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::cost::{RunCost, SetCost};
-use manometer_experiment::queue::dry_run::{DirectoryPreparation, DryRun};
+use manometer_experiment::queue::dry_run::DirectoryPreparation;
 use manometer_measure::Plan;
 use serde_json::{Value, json};
 
+use super::DryRunReport;
 use crate::preparation;
 
 const UNBOUNDED: &str = "unbounded: the bytes that workloads write depend on the device; `rate` bounds them, and \
     `--write-speed` estimates them";
 
 /// One document.
-pub(super) fn document(dry: &DryRun<'_>) -> Value {
+pub(super) fn document(report: &DryRunReport<'_>) -> Value {
+    let dry = &report.dry_run;
     let run = |((run, plan), cost): ((&PlannedRun, &Plan), &RunCost)| {
         let experiment = &run.experiment;
         json!({
@@ -41,6 +43,9 @@ pub(super) fn document(dry: &DryRun<'_>) -> Value {
         "bytes_written_at_most": written,
         "findings": dry.findings,
     });
+    if let Some(forecast) = &report.forecast {
+        document["forecast"] = json!(forecast);
+    }
     if written.is_none() {
         document["reason"] = UNBOUNDED.into();
     }

@@ -1,17 +1,20 @@
 //! The dry run as text.
 
+use manometer_analysis::needed_length::duration as at_least;
+use manometer_analysis::verdict::{Forecast, WANTED_WIDTH};
 use manometer_experiment::experiment::format_settings;
 use manometer_experiment::isolate;
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::cost::{RunCost, SetCost};
-use manometer_experiment::queue::dry_run::DryRun;
 use manometer_measure::{Plan, human};
 
+use super::DryRunReport;
 use crate::text::{findings, phases};
 use crate::{number, preparation};
 
 /// The resolved files with their phases, the preparations, then the cost and the findings.
-pub(super) fn text(dry: &DryRun<'_>) -> String {
+pub(super) fn text(report: &DryRunReport<'_>) -> String {
+    let dry = &report.dry_run;
     let mut parts = vec![runs_text(dry.runs, &dry.plans)];
     let preparations = dry.preparations();
     for one in preparations.iter().filter(|one| !one.steps.is_empty() || !one.budgets.is_empty()) {
@@ -21,8 +24,33 @@ pub(super) fn text(dry: &DryRun<'_>) -> String {
     }
     let by_workers = preparations.iter().map(|one| one.by_workers_bytes).sum();
     let costs = costs_text(dry.runs.len(), &dry.costs, by_workers, dry.write_speed);
-    parts.push(format!("\n{costs}{}", findings(&dry.findings)));
+    let forecast = report.forecast.as_ref().map(forecast_text).unwrap_or_default();
+    parts.push(format!("\n{costs}{forecast}{}", findings(&dry.findings)));
     parts.join("\n")
+}
+
+/// How wide the intervals will be, and how long phases have to be, in a line.
+fn forecast_text(forecast: &Forecast) -> String {
+    let planned = number::duration(forecast.phase_s);
+    let Some(needed_s) = forecast.needed_s else {
+        return "\nThe earlier recording has no pressure to estimate from.".to_owned();
+    };
+    let without: Vec<&str> =
+        forecast.phases.iter().filter(|phase| phase.width.is_none()).map(|phase| phase.id.as_str()).collect();
+    let widest = forecast.phases.iter().filter_map(|phase| Some((phase.width?, &phase.id)));
+    let widest = widest.max_by(|one, other| one.0.total_cmp(&other.0));
+    let now = match (without.is_empty(), widest) {
+        (false, _) => format!("phases of {planned} are too short for a confidence interval in {}", without.join(", ")),
+        (true, Some((width, id))) => {
+            format!("with phases of {planned} the widest interval of a pressure is about {width:.2} wide ({id})")
+        }
+        (true, None) => return "\nThe earlier recording has no pressure to estimate from.".to_owned(),
+    };
+    let advice = match needed_s > forecast.phase_s {
+        true => format!("; for {WANTED_WIDTH:.2} run each phase at least {}", at_least(needed_s)),
+        false => String::new(),
+    };
+    format!("\nIf the noise is as in the earlier recording, {now}{advice}.")
 }
 
 fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {

@@ -1,0 +1,125 @@
+//! Whether the later side of a comparison passes a gate: it is shown to be no worse than the earlier one.
+
+use manometer_measure::plan::{BetterDirection, Criterion};
+use serde::Serialize;
+
+use super::pair::{Comparison, PhaseComparison};
+use super::series::{PhaseSeries, SeriesComparison};
+use crate::verdict::Grade;
+
+/// Whether a performance is shown to be no worse than another, beyond the bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// The whole interval of the ratio is above the bound: any loss is smaller.
+    NoWorse,
+    /// The whole interval is below the bound.
+    Worse,
+    /// Neither.
+    Undecided,
+}
+
+impl Gate {
+    /// The gate for a ratio of later to earlier performance with the interval `ends`.
+    pub(super) fn of(ends: Option<(f64, f64)>, bound: f64, criterion: &Criterion) -> Self {
+        // A latency that rises is a loss: in terms of its inverse both criteria are alike.
+        let losses = ends.map(|(low, high)| match criterion.better {
+            BetterDirection::Higher => (1.0 - high, 1.0 - low),
+            BetterDirection::Lower => (low - 1.0, high - 1.0),
+        });
+        match losses {
+            Some((_, most)) if most <= bound => Self::NoWorse,
+            Some((least, _)) if least > bound => Self::Worse,
+            _ => Self::Undecided,
+        }
+    }
+
+    /// The ratio at which a loss is as large as `bound`.
+    pub(super) fn edge(bound: f64, criterion: &Criterion) -> f64 {
+        match criterion.better {
+            BetterDirection::Higher => 1.0 - bound,
+            BetterDirection::Lower => 1.0 + bound,
+        }
+    }
+
+    /// The gate of all phases together: worse where one is, undecided where one is undecided or `has_unknown`.
+    fn of_all(phases: impl Iterator<Item = Self>, has_unknown: bool) -> Self {
+        let phases: Vec<Self> = phases.collect();
+        match phases.contains(&Self::Worse) {
+            true => Self::Worse,
+            false if has_unknown || phases.contains(&Self::Undecided) => Self::Undecided,
+            false => Self::NoWorse,
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether B is shown to be no worse than A: in every phase of A, on a result that is not void.
+    pub fn gate(&self) -> Gate {
+        if self.verdict.grade == Grade::Void {
+            return Gate::Undecided;
+        }
+        let lacks_phases = self.not_compared.iter().any(|phase| phase.starts_with("A "));
+        Gate::of_all(self.phases.iter().map(|phase| phase.gate), lacks_phases)
+    }
+
+    /// The phases for which the gate cannot be decided.
+    pub fn undecided(&self) -> impl Iterator<Item = &PhaseComparison> {
+        self.phases.iter().filter(|phase| phase.gate == Gate::Undecided)
+    }
+}
+
+impl SeriesComparison {
+    /// Whether no phase has a regression, and the last recording is shown to be no worse than those before it.
+    pub fn gate(&self) -> Gate {
+        if self.verdict.grade == Grade::Void {
+            return Gate::Undecided;
+        }
+        Gate::of_all(self.phases.iter().map(PhaseSeries::gate), false)
+    }
+}
+
+impl PhaseSeries {
+    /// Worse after a regression; else whether the last recording is shown to be no worse than those since the last change.
+    pub fn gate(&self) -> Gate {
+        match (self.regression(), &self.latest) {
+            (Some(_), _) => Gate::Worse,
+            (None, Some(latest)) => latest.gate,
+            // The last recording is itself the first after a change for the better.
+            (None, None) if self.changes.last().is_some_and(|change| change.index + 1 == self.performances.len()) => {
+                Gate::NoWorse
+            }
+            (None, None) => Gate::Undecided,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(low: f64, high: f64, better: BetterDirection) -> Gate {
+        let criterion = Criterion { metric: "m".to_owned(), unit: "u".to_owned(), better };
+        Gate::of(Some((low, high)), 0.05, &criterion)
+    }
+
+    #[test]
+    fn a_gate_needs_the_whole_interval() {
+        use BetterDirection::{Higher, Lower};
+        assert_eq!(gate(0.96, 1.30, Higher), Gate::NoWorse, "it may even be better");
+        assert_eq!(gate(0.94, 0.99, Higher), Gate::Undecided);
+        assert_eq!(gate(0.80, 0.94, Higher), Gate::Worse);
+        assert_eq!(gate(0.50, 1.04, Lower), Gate::NoWorse);
+        assert_eq!(gate(1.01, 1.06, Lower), Gate::Undecided);
+        assert_eq!(gate(1.06, 1.50, Lower), Gate::Worse);
+    }
+
+    #[test]
+    fn one_worse_phase_decides_and_one_undecided_leaves_it_open() {
+        let all = |gates: &[Gate], has_unknown| Gate::of_all(gates.iter().copied(), has_unknown);
+        assert_eq!(all(&[Gate::NoWorse, Gate::Undecided, Gate::Worse], true), Gate::Worse);
+        assert_eq!(all(&[Gate::NoWorse, Gate::Undecided], false), Gate::Undecided);
+        assert_eq!(all(&[Gate::NoWorse], true), Gate::Undecided);
+        assert_eq!(all(&[Gate::NoWorse], false), Gate::NoWorse);
+    }
+}

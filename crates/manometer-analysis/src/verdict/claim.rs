@@ -1,0 +1,149 @@
+//! What a phase with neighbours does to the primary, in words and with its interval.
+
+use manometer_measure::plan::{BetterDirection, Criterion};
+
+use super::setting::Subject;
+use crate::criterion::{Metric, Percentile};
+use crate::summary::IntervalEstimate;
+
+/// The effect of a phase: `a writer at queue depth 64 costs RocksDB 67 % of its throughput (95 % interval 64 to 70 %)`.
+pub(super) fn effect(criterion: &Criterion, primary: &str, subject: &Subject, pressure: &IntervalEstimate) -> String {
+    let value = pressure.value.unwrap_or_default();
+    let about = if pressure.ci_low.is_none() { "about " } else { "" };
+    if criterion.better == BetterDirection::Higher {
+        let percent = Percent::of(pressure);
+        let interval = percent.interval(if value < 0.0 { -1.0 } else { 1.0 });
+        let amount = percent.text(value.abs());
+        return match value < 0.0 {
+            false => {
+                format!(
+                    "{} {primary} {about}{amount} of its {}{interval}",
+                    subject.verb("costs", "cost"),
+                    criterion.metric
+                )
+            }
+            true => format!(
+                "{} the {} of {primary} by {about}{amount}{interval}",
+                subject.verb("raises", "raise"),
+                criterion.metric
+            ),
+        };
+    }
+    let interval = match (pressure.ci_low, pressure.ci_high) {
+        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", figure(1.0 + low), figure(1.0 + high)),
+        _ => String::new(),
+    };
+    let metric = metric_name(criterion, primary);
+    format!("{} {metric} by {about}{}{interval}", subject.verb("multiplies", "multiply"), figure(1.0 + value))
+}
+
+/// `the 99th percentile of RocksDB's read latency`.
+pub(super) fn metric_name(criterion: &Criterion, primary: &str) -> String {
+    match Metric::of(criterion) {
+        Ok(Metric::Latency { operation, response, percentile, .. }) => {
+            let kind = if response { "response time" } else { "latency" };
+            format!("the {} of {primary}'s {} {kind}", percentile_name(percentile), operation.replace('_', "-"))
+        }
+        _ => format!("the {} of {primary}", criterion.metric),
+    }
+}
+
+/// How the shares of one pressure and its interval are rounded: to whole per cents, a narrow interval to tenths.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Percent {
+    decimals: usize,
+    ends: Option<(f64, f64)>,
+}
+
+impl Percent {
+    pub(super) fn of(pressure: &IntervalEstimate) -> Self {
+        let ends = pressure.ci_low.zip(pressure.ci_high);
+        let is_narrow = ends.is_some_and(|(low, high)| high - low < 0.04);
+        Self { decimals: usize::from(is_narrow), ends }
+    }
+
+    /// `67 %`.
+    pub(super) fn text(self, share: f64) -> String {
+        format!("{} %", self.digits(share))
+    }
+
+    /// ` (95 % interval 64 to 70 %)`, with the sign turned where `sign` is negative; empty without an interval.
+    pub(super) fn interval(self, sign: f64) -> String {
+        let Some((low, high)) = self.ends else { return String::new() };
+        let (one, other) = (sign * low, sign * high);
+        format!(" (95 % interval {} to {} %)", self.digits(one.min(other)), self.digits(one.max(other)))
+    }
+
+    fn digits(self, share: f64) -> String {
+        let text = format!("{:.*}", self.decimals, 100.0 * share);
+        match text.strip_prefix('-') {
+            Some(zero) if zero.chars().all(|digit| matches!(digit, '0' | '.')) => zero.to_owned(),
+            _ => text.replace('-', "−"),
+        }
+    }
+}
+
+fn percentile_name(percentile: Percentile) -> String {
+    match percentile {
+        Percentile::Quantile(0.5) => "median".to_owned(),
+        Percentile::Quantile(share) => format!("{}th percentile", (share * 1000.0).round() / 10.0),
+        Percentile::Max => "maximum".to_owned(),
+    }
+}
+
+/// A number with two or three significant digits.
+pub(super) fn figure(value: f64) -> String {
+    match value.abs() {
+        size if size >= 9.95 => format!("{value:.0}"),
+        size if size >= 0.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn criterion(metric: &str, better: BetterDirection) -> Criterion {
+        let unit = if better == BetterDirection::Higher { "ops/s" } else { "us" };
+        Criterion { metric: metric.to_owned(), unit: unit.to_owned(), better }
+    }
+
+    fn of(metric: &str, better: BetterDirection, value: f64, ends: Option<(f64, f64)>) -> String {
+        let subject = Subject { text: "a writer".to_owned(), is_plural: false };
+        effect(&criterion(metric, better), "RocksDB", &subject, &IntervalEstimate::of(value, ends, "too short"))
+    }
+
+    #[test]
+    fn a_loss_and_a_gain_of_throughput_have_their_intervals() {
+        let throughput = |value, ends| of("throughput", BetterDirection::Higher, value, ends);
+        let text = throughput(0.67, Some((0.64, 0.70)));
+        assert_eq!(text, "a writer costs RocksDB 67 % of its throughput (95 % interval 64 to 70 %)");
+        let text = throughput(0.034, Some((0.021, 0.047)));
+        assert_eq!(text, "a writer costs RocksDB 3.4 % of its throughput (95 % interval 2.1 to 4.7 %)");
+        let text = throughput(-0.42, Some((-0.50, -0.34)));
+        assert_eq!(text, "a writer raises the throughput of RocksDB by 42 % (95 % interval 34 to 50 %)");
+        let text = throughput(0.01, Some((-0.04, 0.06)));
+        assert_eq!(text, "a writer costs RocksDB 1 % of its throughput (95 % interval −4 to 6 %)");
+        assert_eq!(throughput(0.5, None), "a writer costs RocksDB about 50 % of its throughput");
+    }
+
+    #[test]
+    fn a_latency_is_multiplied() {
+        let text = of("latency.read.p99", BetterDirection::Lower, 3.0, Some((2.9, 3.1)));
+        assert_eq!(
+            text,
+            "a writer multiplies the 99th percentile of RocksDB's read latency by 4.0 (95 % interval 3.9 to 4.1)"
+        );
+        let text = of("response.read.p50", BetterDirection::Lower, -0.5, None);
+        assert_eq!(text, "a writer multiplies the median of RocksDB's read response time by about 0.50");
+        let text = of("throughput", BetterDirection::Lower, 1.0, Some((0.5, 1.5)));
+        assert_eq!(text, "a writer multiplies the throughput of RocksDB by 2.0 (95 % interval 1.5 to 2.5)");
+    }
+
+    #[test]
+    fn figures_have_two_or_three_digits() {
+        assert_eq!([312.6, 31.2, 9.99, 3.04, 0.034].map(figure), ["313", "31", "10", "3.0", "0.03"]);
+        assert_eq!(percentile_name(Percentile::Quantile(0.999)), "99.9th percentile");
+    }
+}

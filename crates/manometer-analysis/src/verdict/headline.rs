@@ -1,0 +1,291 @@
+//! The headline of a recording: the main result in a sentence with its interval, and what the verdict says of it.
+//!
+//! A claim about harm needs a confidence interval of the pressure above 0, a claim that there is none the whole interval of
+//! every phase within the margin. Anything else says what is unknown, and how long phases would have to be.
+
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
+use manometer_measure::{Event, PhaseKind, Recording};
+
+use super::claim::{Percent, effect, figure, metric_name};
+use super::grade::{Grade, Verdict, capitalised};
+use super::setting::Subject;
+use crate::needed_length::duration;
+use crate::phase_result::{PhaseResult, baseline};
+use crate::summary::{IntervalEstimate, MeanEstimate};
+
+/// A loss of at most this share is none that matters, unless the experiment has a goal.
+pub(crate) const MARGIN: f64 = 0.05;
+
+/// The main result of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Headline {
+    /// In a sentence that says in the same breath what the verdict is.
+    pub(crate) sentence: String,
+    /// The claim alone, without a full stop.
+    pub(crate) claim: String,
+}
+
+/// The headline of `recording`.
+pub(crate) fn headline(recording: &Recording, results: &[PhaseResult<'_>], verdict: &Verdict) -> Headline {
+    if recording.plan.primary().is_none() {
+        let claim = "no pressure was measured: the experiment has no primary".to_owned();
+        return Headline { sentence: format!("{}.", capitalised(&claim)), claim };
+    }
+    let name = primary_name(recording);
+    let subject = JudgedPrimary {
+        name: &name,
+        plan: &recording.plan,
+        baseline: baseline(results).map(|baseline| &baseline.performance.estimate),
+        margin: recording.plan.goal.map_or(MARGIN, |goal| goal.pressure),
+        needed_s: needed_phase_s(results),
+    };
+    let phases = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
+    let phases: Vec<JudgedPhase<'_>> = phases
+        .map(|result| JudgedPhase {
+            phase: result.phase,
+            pressure: &result.pressure,
+            length_s: result.length_s(),
+            is_void: verdict.grade < Grade::Void && verdict.is_void_in(result.id()),
+        })
+        .collect();
+    let claim = subject.claim(&phases);
+    Headline { sentence: with_verdict(&claim, verdict), claim: claim.sentence }
+}
+
+/// The main result: a sentence without its full stop, and further sentences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Claim {
+    sentence: String,
+    more: Vec<String>,
+    /// Whether the sentence says itself that phases are too short.
+    says_too_short: bool,
+}
+
+/// The claim with the verdict in the same breath.
+fn with_verdict(claim: &Claim, verdict: &Verdict) -> String {
+    let more: String = claim.more.iter().map(|sentence| format!(" {sentence}")).collect();
+    let said = |id: &str| claim.says_too_short && id == "phase-too-short";
+    let decisive = verdict.reasons.iter().find(|reason| reason.allows == verdict.grade && !said(&reason.id));
+    let clause = decisive.map(super::grade::Reason::clause_with_phases).unwrap_or_default();
+    match verdict.grade {
+        Grade::Sound => format!("{}.{more}", capitalised(&claim.sentence)),
+        Grade::Indicative if clause.is_empty() => format!("Indicative: {}.{more}", claim.sentence),
+        Grade::Indicative => format!("Indicative: {}, but {clause}.{more}", claim.sentence),
+        Grade::Void if verdict.is_void_for_storage() => {
+            format!("Not a storage result: {clause}. {}.{more}", capitalised(&claim.sentence))
+        }
+        Grade::Void => format!("Void: {clause}. Measured, and not to be relied on: {}.{more}", claim.sentence),
+    }
+}
+
+/// The workload whose performance is judged.
+struct JudgedPrimary<'a> {
+    name: &'a str,
+    plan: &'a Plan,
+    /// Its performance in `w0`.
+    baseline: Option<&'a MeanEstimate>,
+    /// A loss of at most this share is none that matters.
+    margin: f64,
+    /// The phase length at which every phase has a confidence interval, in seconds, where one has none.
+    needed_s: Option<f64>,
+}
+
+/// A phase with neighbours.
+struct JudgedPhase<'a> {
+    phase: &'a Phase,
+    pressure: &'a IntervalEstimate,
+    length_s: f64,
+    /// Whether nothing can be concluded from it.
+    is_void: bool,
+}
+
+impl JudgedPhase<'_> {
+    fn value(&self) -> f64 {
+        self.pressure.value.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    fn interval(&self) -> Option<(f64, f64)> {
+        self.pressure.ci_low.zip(self.pressure.ci_high)
+    }
+
+    fn is_measured(&self) -> bool {
+        self.pressure.value.is_some()
+    }
+
+    fn is_untested(&self) -> bool {
+        self.is_measured() && self.interval().is_none()
+    }
+
+    fn is_harmful(&self) -> bool {
+        self.interval().is_some_and(|(low, _)| low > 0.0)
+    }
+
+    fn is_helpful(&self) -> bool {
+        self.interval().is_some_and(|(_, high)| high < 0.0)
+    }
+}
+
+impl JudgedPrimary<'_> {
+    fn criterion(&self) -> &Criterion {
+        &self.plan.criterion
+    }
+
+    fn claim(&self, phases: &[JudgedPhase<'_>]) -> Claim {
+        let name = self.name;
+        let Some(baseline) = self.baseline else {
+            let sentence =
+                format!("the pressure on {name} is unknown: w0, the phase without neighbours, was not measured");
+            return Claim { sentence, more: vec!["Measure it in the same run.".to_owned()], says_too_short: false };
+        };
+        let judged: Vec<&JudgedPhase<'_>> =
+            phases.iter().filter(|phase| phase.is_measured() && !phase.is_void).collect();
+        let mut claim = self.claim_of_judged(&judged).unwrap_or_else(|| {
+            let mean = figure(baseline.mean.unwrap_or_default());
+            let what = metric_name(self.criterion(), name);
+            let sentence = match self.criterion().better {
+                BetterDirection::Higher => format!(
+                    "{name} reaches {mean} {} without neighbours; no phase with neighbours was measured",
+                    baseline.unit
+                ),
+                BetterDirection::Lower => {
+                    format!(
+                        "{what} is {mean} {} without neighbours; no phase with neighbours was measured",
+                        baseline.unit
+                    )
+                }
+            };
+            Claim { sentence, more: Vec::new(), says_too_short: false }
+        });
+        claim.more.extend(list("Nothing can be concluded from", phases, |phase| phase.is_void && phase.is_measured()));
+        claim.more.extend(list("Not measured:", phases, |phase| !phase.is_measured()));
+        claim
+    }
+
+    /// The claim about the phases from which something can be concluded; `None` where there are none.
+    fn claim_of_judged(&self, judged: &[&JudgedPhase<'_>]) -> Option<Claim> {
+        let worst = largest(judged, |_| true)?;
+        let untested = || list("Untested:", judged.iter().copied(), JudgedPhase::is_untested);
+        if let Some(harmful) = largest(judged, JudgedPhase::is_harmful) {
+            let more = untested().into_iter().chain(self.length_advice(judged)).collect();
+            return Some(Claim { sentence: self.effect(harmful), more, says_too_short: false });
+        }
+        if let Some(untested) = largest(judged, JudgedPhase::is_untested) {
+            let sentence = format!("{}, without a confidence interval", self.effect(untested));
+            return Some(Claim {
+                sentence,
+                more: self.length_advice(judged).into_iter().collect(),
+                says_too_short: true,
+            });
+        }
+        let upper = largest_by(judged, |phase| phase.interval().map_or(f64::NEG_INFINITY, |(_, high)| high))?;
+        let (_, high) = upper.interval()?;
+        let sentence = if judged.iter().all(|phase| phase.is_helpful()) {
+            format!("no neighbour harms {}: {}", self.name, self.effect(worst))
+        } else if high <= self.margin {
+            self.bounded(upper, high.max(0.0))
+        } else {
+            let more = vec![self.narrowing_advice(upper)];
+            let sentence = format!("no harm to {} was shown: {}", self.name, self.effect(upper));
+            return Some(Claim { sentence, more, says_too_short: false });
+        };
+        Some(Claim { sentence, more: Vec::new(), says_too_short: false })
+    }
+
+    /// `no neighbour costs RocksDB more than 4 % of its throughput`: no upper end of an interval is above that of `phase`.
+    fn bounded(&self, phase: &JudgedPhase<'_>, high: f64) -> String {
+        let (name, criterion) = (self.name, self.criterion());
+        let high = Percent::of(phase.pressure).text(high);
+        let most = format!("(upper end of the 95 % interval, with {})", self.subject(phase).text);
+        match criterion.better {
+            BetterDirection::Higher => {
+                format!("no neighbour costs {name} more than {high} of its {} {most}", criterion.metric)
+            }
+            BetterDirection::Lower => {
+                format!("no neighbour raises {} by more than {high} {most}", metric_name(criterion, name))
+            }
+        }
+    }
+
+    fn subject(&self, phase: &JudgedPhase<'_>) -> Subject {
+        Subject::of(self.plan, phase.phase)
+    }
+
+    fn effect(&self, phase: &JudgedPhase<'_>) -> String {
+        effect(self.criterion(), self.name, &self.subject(phase), phase.pressure)
+    }
+
+    /// How long phases have to be for a confidence interval, where one has none.
+    fn length_advice(&self, judged: &[&JudgedPhase<'_>]) -> Option<String> {
+        judged.iter().any(|phase| phase.is_untested()).then(|| match self.needed_s {
+            Some(seconds) => format!("Run each phase at least {}.", duration(seconds)),
+            None => "Run longer phases.".to_owned(),
+        })
+    }
+
+    /// How long phases have to be for an interval that tells a loss as large as the margin from none.
+    fn narrowing_advice(&self, phase: &JudgedPhase<'_>) -> String {
+        let half_width = phase.interval().map_or(0.0, |(low, high)| (high - low) / 2.0);
+        let seconds = narrowed_length_s(phase.length_s, half_width, self.margin);
+        match half_width > self.margin {
+            true => format!(
+                "To tell a loss of {:.0} %, run each phase at least {}.",
+                100.0 * self.margin,
+                duration(seconds)
+            ),
+            false => format!("A loss of {:.0} % or more cannot be ruled out.", 100.0 * self.margin),
+        }
+    }
+}
+
+/// The length of a phase of `length_s` seconds at which the half width of its interval falls to `wanted`.
+pub(crate) fn narrowed_length_s(length_s: f64, half_width: f64, wanted: f64) -> f64 {
+    length_s * (half_width / wanted).powi(2)
+}
+
+/// The phase length at which every phase has a confidence interval, in seconds; `None` where all have one.
+fn needed_phase_s(results: &[PhaseResult<'_>]) -> Option<f64> {
+    let needed = |result: &PhaseResult<'_>| Some(result.performance.estimate.needed.as_ref()?.phase_s);
+    results.iter().filter_map(needed).max_by(f64::total_cmp)
+}
+
+/// The phase with the largest pressure among those for which `is_selected` holds.
+fn largest<'a, 'b>(
+    phases: &[&'a JudgedPhase<'b>],
+    is_selected: impl Fn(&JudgedPhase<'b>) -> bool,
+) -> Option<&'a JudgedPhase<'b>> {
+    let selected: Vec<&JudgedPhase<'b>> = phases.iter().copied().filter(|phase| is_selected(phase)).collect();
+    largest_by(&selected, JudgedPhase::value)
+}
+
+fn largest_by<'a, 'b>(
+    phases: &[&'a JudgedPhase<'b>],
+    value: impl Fn(&JudgedPhase<'b>) -> f64,
+) -> Option<&'a JudgedPhase<'b>> {
+    phases.iter().copied().max_by(|one, other| value(one).total_cmp(&value(other)))
+}
+
+/// A further sentence with a list of phases; `None` for none.
+fn list<'a, 'b: 'a>(
+    introduction: &str,
+    phases: impl IntoIterator<Item = &'a JudgedPhase<'b>>,
+    is_selected: impl Fn(&JudgedPhase<'b>) -> bool,
+) -> Option<String> {
+    let selected = phases.into_iter().filter(|phase| is_selected(phase));
+    let ids: Vec<&str> = selected.map(|phase| phase.phase.id.as_str()).collect();
+    (!ids.is_empty()).then(|| format!("{introduction} {}.", ids.join(", ")))
+}
+
+/// The name of the primary's engine, or of the workload where it has none.
+pub(super) fn primary_name(recording: &Recording) -> String {
+    let Some(primary) = recording.plan.primary() else { return String::new() };
+    let engine = recording.events.iter().find_map(|line| match &line.event {
+        Event::Ready { workload, facts } if *workload == primary.name => facts.get("engine")?.as_str(),
+        _ => None,
+    });
+    match engine {
+        Some("rocksdb") => "RocksDB".to_owned(),
+        Some("null") => "the null engine".to_owned(),
+        Some(other) => other.to_owned(),
+        None => format!("`{}`", primary.name),
+    }
+}
