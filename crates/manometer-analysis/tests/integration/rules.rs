@@ -44,12 +44,13 @@ fn id(literal: &str) -> Option<&str> {
 /// The id and the severity of each `Finding::new` in `source`; `None` where the id is no literal.
 fn findings(source: &str) -> Vec<Option<(&str, &str)>> {
     let calls = source.split("Finding::new(").skip(1).map(str::trim_start);
-    let finding = |call: &'_ str| {
-        let (id, rest) = call.strip_prefix('"')?.split_once('"')?;
-        let severity = rest.split_once("Severity::")?.1;
-        Some((id, severity.split(|letter: char| !letter.is_alphanumeric()).next()?))
-    };
-    calls.map(|call| finding(call)).collect()
+    calls.map(finding).collect()
+}
+
+fn finding(call: &str) -> Option<(&str, &str)> {
+    let (id, rest) = call.strip_prefix('"')?.split_once('"')?;
+    let severity = rest.split_once("Severity::")?.1;
+    Some((id, severity.split(|letter: char| !letter.is_alphanumeric()).next()?))
 }
 
 #[test]
