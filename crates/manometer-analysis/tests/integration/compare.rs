@@ -204,8 +204,8 @@ fn different_firmware_is_reported() {
     });
     let comparison = compared(dirs[0].path(), dirs[1].path());
     let ids: Vec<&str> = comparison.findings.iter().map(|finding| finding.id.as_str()).collect();
-    assert_eq!(ids, ["device-state-unknown", "unlike-device-firmware"]);
-    assert!(comparison.findings[1].text.contains("`1.0`") && comparison.findings[1].text.contains("`2.0`"));
+    assert_eq!(ids, ["unlike-device-firmware", "device-state-unknown"]);
+    assert!(comparison.findings[0].text.contains("`1.0`") && comparison.findings[0].text.contains("`2.0`"));
 }
 
 /// A run whose primary's last level holds `gib`, on a device with a utilisation of 100 GiB.
@@ -358,7 +358,9 @@ fn findings_of_the_compared_runs_are_repeated_with_their_folders() {
     };
     let (a, b) = (RunSet::read(&a).unwrap(), RunSet::read(&b).unwrap());
     check(&compare_pair(&a, &b, DEFAULT_BOUND).unwrap().findings);
-    check(&compare_series(&[a, b, RunSet::read(&dir.path().join("b")).unwrap()], DEFAULT_BOUND).unwrap().findings);
+    let between = dir.path().join("between");
+    record(&between, &two_phases(60), Factors { seed: 30, ..BASE }, &json!({"host": {}}));
+    check(&compare_series(&[a, RunSet::read(&between).unwrap(), b], DEFAULT_BOUND).unwrap().findings);
 }
 
 #[test]
