@@ -38,7 +38,7 @@ class Experiment:
     """An experiment: primary, neighbours, device, plan and sweep (docs/experiment.md).
 
     ```python
-    experiment = manometer.Experiment("experiments/quick.toml", changes={"plan.phase": "30s"})
+    experiment = manometer.Experiment("experiments/quick.toml", changes={"plan.rounds": 40})
     recording = experiment.run("results/quick")
     ```
     """

@@ -84,6 +84,17 @@ vary = { "writer.iodepth" = [1, 4, 16] }
 # The same in a closed loop, so that the throughput shows the interference.
 CLOSED = "".join(line for line in OWN.splitlines(True) if not line.startswith(("criterion", "rate", "arrivals")))
 
+# The same in short blocks, round after round.
+INTERLEAVED = CLOSED[: CLOSED.index("[plan]")] + """
+[plan]
+design = "interleaved"
+warmup = "10s"
+rounds = 20
+block = "1400ms"
+washout = "400ms"
+vary = { "writer.iodepth" = [1, 4, 16] }
+"""
+
 # Engines under inserts alone, with small memtables, so that they compact while they grow.
 INSERTS = """
 recordcount=100000
@@ -192,7 +203,10 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
         Path(f"{engine}.toml").write_text(GROW.replace("ENGINE", engine).replace("OPTIONS", options))
         output("run", f"{engine}.toml", "--out", f"{engine}-recorded")
     output("report", *(f"{engine}-recorded" for engine in GROWING), "--out", "grown.html")
-    for name, text in (("closed", CLOSED), ("own", OWN), ("replay", REPLAY), ("real-vs-synthetic", REAL_VS_SYNTHETIC)):
+    experiments = {
+        "closed": CLOSED, "interleaved": INTERLEAVED, "own": OWN, "replay": REPLAY, "real-vs-synthetic": REAL_VS_SYNTHETIC
+    }  # fmt: skip
+    for name, text in experiments.items():
         Path(f"{name}.toml").write_text(text)
         output("run", f"{name}.toml", "--out", f"{name}-recorded")
     # Status 3: no rate met the goal, which the page shows.
@@ -204,7 +218,8 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
     rest = [(Path(page), set[str]()) for page in [*made, "rates.html", "curve.html", "advise.html"]]
     grown = Path("grown.html"), {"write-amplification-size"}
     closed = Path("closed-recorded/report.html"), {"pressure-twins", "throughput-latency"}
-    return [sizes, one, depth, grown, closed, few, *rest]
+    interleaved = Path("interleaved-recorded/report.html"), {"blocks"}
+    return [sizes, one, depth, grown, closed, interleaved, few, *rest]
 
 
 def charts_of(page: Path) -> dict[str, list[dict[str, Any]]]:

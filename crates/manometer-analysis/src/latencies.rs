@@ -11,18 +11,19 @@ use crate::time_series::latency_intervals;
 
 const NS_PER_US: f64 = 1e3;
 
-/// The latencies of each of the primary's operations between two times, in seconds since the start of the recording.
+/// The latencies of each of the primary's operations in `stretches_s`, in seconds since the start of the recording.
 /// `tag` maps an operation to its tag in the log: its service times or its response times.
 pub(crate) fn latencies(
     data: &RecordingData,
-    bounds_s: (f64, f64),
+    stretches_s: &[(f64, f64)],
     tag: impl Fn(&str) -> String,
 ) -> BTreeMap<String, LatencySummary> {
     let mut summaries = BTreeMap::new();
     for operation in data.latency.operations() {
         let mut all = LatencyHistogram::new();
         let tag = tag(&operation);
-        latency_intervals(&data.latency, &tag, bounds_s).for_each(|interval| all.add(&interval.histogram()));
+        let intervals = stretches_s.iter().flat_map(|stretch_s| latency_intervals(&data.latency, &tag, *stretch_s));
+        intervals.for_each(|interval| all.add(&interval.histogram()));
         if !all.is_empty() {
             summaries.insert(operation, latency_summary(&all));
         }

@@ -5,17 +5,21 @@
 
 pub mod compare;
 pub mod criterion;
+mod criterion_series;
 mod fairness;
 pub mod fidelity;
 pub mod findings;
+pub mod interleaved;
 mod latencies;
 pub mod lsm_levels;
+mod measured_time;
 pub mod needed_length;
 mod phase_outcome;
 mod phase_result;
 pub mod pressure;
 pub mod real_vs_synthetic;
 mod recording_data;
+mod rounds_result;
 pub mod rules;
 pub mod scale;
 pub mod statistics;

@@ -5,7 +5,7 @@
 
 use crate::pressure::{Performance, pressure_interval};
 use crate::statistics::SampleMean;
-use crate::summary::NeededLength;
+use crate::summary::{IntervalEstimate, NeededLength};
 use manometer_measure::plan::BetterDirection;
 
 /// An interval of a pressure that is wider than this is too wide: a tenth of the performance in `w0`.
@@ -47,6 +47,22 @@ pub(crate) fn for_pressure(
     );
     let is_longer = factor > 1.0 && needed_s.is_finite() && needed_s > 0.0;
     is_longer.then(|| NeededLength { phase_s: needed_s, width: width_at(factor), reason })
+}
+
+/// The measured length of each phase, and the number of rounds, at which the interval of `pressure`, over `rounds` rounds of
+/// `measured_s` seconds of each phase, is [`GREATEST_WIDTH`] wide: the width falls with the root of the rounds. `None` where
+/// it is narrower, or there is none.
+pub(crate) fn for_rounds(pressure: &IntervalEstimate, rounds: usize, measured_s: f64) -> Option<NeededLength> {
+    let width = pressure.ci_high? - pressure.ci_low?;
+    let factor = (width / GREATEST_WIDTH).powi(2);
+    let needed = (rounds as f64 * factor).ceil();
+    let reason =
+        format!("for an interval of the pressure no wider than {GREATEST_WIDTH:.2} run at least {needed:.0} rounds");
+    (factor > 1.0 && factor <= GREATEST_FACTOR).then(|| NeededLength {
+        phase_s: factor * measured_s,
+        width: Some(GREATEST_WIDTH),
+        reason,
+    })
 }
 
 /// The mean of a phase that is longer by `factor`.
@@ -112,6 +128,15 @@ mod tests {
     fn a_narrow_interval_needs_nothing_and_a_hopeless_one_has_no_length() {
         assert_eq!(for_means((100.0, 0.1), (50.0, 0.1)), None);
         assert_eq!(for_means((0.0, 1.0), (50.0, 1.0)), None);
+    }
+
+    #[test]
+    fn half_the_width_over_rounds_needs_four_times_the_rounds() {
+        let pressure = IntervalEstimate::of(0.5, Some((0.4, 0.6)), "");
+        let needed = for_rounds(&pressure, 20, 20.0).unwrap();
+        assert!((needed.phase_s - 80.0).abs() < 1e-9 && needed.reason.ends_with("at least 80 rounds"), "{needed:?}");
+        assert_eq!(for_rounds(&IntervalEstimate::of(0.5, Some((0.46, 0.54)), ""), 20, 20.0), None);
+        assert_eq!(for_rounds(&IntervalEstimate::missing("none"), 20, 20.0), None);
     }
 
     #[test]

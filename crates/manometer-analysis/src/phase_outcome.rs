@@ -1,8 +1,10 @@
 //! When each phase of the plan was measured, or why it was not.
 
 use manometer_measure::event::RunStatus;
-use manometer_measure::{Event, Phase, Recording};
+use manometer_measure::{Event, InterleavedRounds, Phase, Recording};
 
+use crate::interleaved::block_windows;
+use crate::measured_time::MeasuredTime;
 use crate::recording_data::RecordingData;
 use crate::time_series::TimeWindow;
 
@@ -10,9 +12,9 @@ use crate::time_series::TimeWindow;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PhaseOutcome {
     /// From its start to its end.
-    Complete(TimeWindow),
+    Complete(MeasuredTime),
     /// Up to the last sample, because the recording ends within the phase.
-    Truncated(TimeWindow),
+    Truncated(MeasuredTime),
     /// It started and was not measured; why.
     Gap(String),
     /// It never started; why.
@@ -21,9 +23,9 @@ pub(crate) enum PhaseOutcome {
 
 impl PhaseOutcome {
     /// The measured time, or why there is none.
-    pub(crate) fn window(&self) -> Result<TimeWindow, &str> {
+    pub(crate) fn time(&self) -> Result<&MeasuredTime, &str> {
         match self {
-            Self::Complete(window) | Self::Truncated(window) => Ok(*window),
+            Self::Complete(time) | Self::Truncated(time) => Ok(time),
             Self::Gap(reason) | Self::NotRun(reason) => Err(reason),
         }
     }
@@ -40,6 +42,9 @@ enum PhaseProgress {
 /// The outcome of `phase`. If it ran more than once (a resumed run), the last time counts. A phase without an end is
 /// measured up to the last sample of its workloads, or up to the next phase or the end of the run.
 pub(crate) fn phase_outcome(recording: &Recording, data: &RecordingData, phase: &Phase) -> PhaseOutcome {
+    if let Some(rounds) = recording.plan.interleaved.as_ref().filter(|rounds| rounds.has(&phase.id)) {
+        return outcome_of_blocks(recording, rounds, phase);
+    }
     let mut progress = PhaseProgress::NotStarted;
     let mut next_event_ns = u64::MAX;
     for line in &recording.events {
@@ -60,14 +65,35 @@ pub(crate) fn phase_outcome(recording: &Recording, data: &RecordingData, phase: 
     match progress {
         PhaseProgress::NotStarted => PhaseOutcome::NotRun(not_run_reason(recording.status()).to_owned()),
         PhaseProgress::Gap(reason) => PhaseOutcome::Gap(reason),
-        PhaseProgress::Ended(window) => PhaseOutcome::Complete(window),
+        PhaseProgress::Ended(window) => PhaseOutcome::Complete(window.into()),
         PhaseProgress::Running(begin_ns) => match data.last_sample_ns(&phase.running) {
             Some(last_ns) if last_ns > begin_ns => {
-                PhaseOutcome::Truncated(TimeWindow { begin_ns, end_ns: last_ns.min(next_event_ns) })
+                PhaseOutcome::Truncated(TimeWindow { begin_ns, end_ns: last_ns.min(next_event_ns) }.into())
             }
             _ => PhaseOutcome::Gap("the recording ends before the first sample of the phase".to_owned()),
         },
     }
+}
+
+/// The outcome of a phase made of blocks: measured in those that ran to their end.
+fn outcome_of_blocks(recording: &Recording, rounds: &InterleavedRounds, phase: &Phase) -> PhaseOutcome {
+    let windows: Vec<TimeWindow> = block_windows(recording, phase).into_iter().map(|(_, window)| window).collect();
+    let is_whole = windows.len() >= rounds.rounds as usize;
+    match MeasuredTime::of(windows) {
+        Some(time) if is_whole => PhaseOutcome::Complete(time),
+        Some(time) => PhaseOutcome::Truncated(time),
+        None => {
+            PhaseOutcome::NotRun(block_gap(recording).unwrap_or_else(|| not_run_reason(recording.status())).to_owned())
+        }
+    }
+}
+
+/// Why the rounds of an interleaved plan ended early, as far as it is recorded.
+pub(crate) fn block_gap(recording: &Recording) -> Option<&str> {
+    recording.events.iter().rev().find_map(|line| match &line.event {
+        Event::BlockGap { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    })
 }
 
 fn not_run_reason(status: Option<RunStatus>) -> &'static str {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use manometer_measure::plan::Settings;
 use manometer_measure::{Phase, PhaseKind, Recording, Workload};
 
-use crate::criterion::{Metric, ThroughputUnit};
+use crate::criterion::ThroughputUnit;
+use crate::criterion_series::{SOLO, criterion_series, no_samples};
+use crate::interleaved::{Block, block_series, blocks_of, paired, pressure_of_rounds};
+use crate::measured_time::MeasuredTime;
 use crate::needed_length;
 use crate::phase_outcome::{PhaseOutcome, phase_outcome};
 use crate::pressure::{Performance, baseline_pressure, pressure};
@@ -14,15 +17,17 @@ use crate::statistics::SampleMean;
 use crate::statistics::memory::sample_means;
 use crate::steady_state::{SteadyStateTest, WarmUp, visible_warm_up};
 use crate::summary::IntervalEstimate;
-use crate::time_series::{TimeSeries, latency, throughput};
+use crate::time_series::{TimeSeries, throughput};
 
 /// A phase of the plan with everything that was computed from it.
 pub(crate) struct PhaseResult<'a> {
     pub(crate) phase: &'a Phase,
     pub(crate) outcome: PhaseOutcome,
     pub(crate) performance: Performance,
-    /// The criterion, one number per sample interval; empty where it was not measured.
+    /// The criterion, one number per sample interval, or per block of an interleaved plan; empty where it was not measured.
     pub(crate) values: Vec<f64>,
+    /// Its blocks, in the order of their rounds; none in a ladder.
+    pub(crate) blocks: Vec<Block>,
     pub(crate) pressure: IntervalEstimate,
     pub(crate) steady_state: Option<SteadyStateTest>,
     pub(crate) warm_up: Option<WarmUp>,
@@ -35,9 +40,9 @@ impl PhaseResult<'_> {
         &self.phase.id
     }
 
-    /// How long it was measured, in seconds; 0 where it was not.
+    /// For how long it was measured, in seconds; 0 where it was not.
     pub(crate) fn length_s(&self) -> f64 {
-        self.outcome.window().map_or(0.0, |window| window.seconds())
+        self.outcome.time().map_or(0.0, MeasuredTime::seconds)
     }
 
     /// The shortest length of the phase that has a confidence interval, in seconds; `None` without samples.
@@ -47,10 +52,10 @@ impl PhaseResult<'_> {
         (count > 0 && needed.is_finite()).then(|| needed * self.length_s() / count as f64)
     }
 
-    /// When it was measured, in seconds since the start of the recording.
-    pub(crate) fn bounds_s(&self, recording: &Recording) -> Option<(f64, f64)> {
-        let window = self.outcome.window().ok()?;
-        Some((recording.seconds(window.begin_ns), recording.seconds(window.end_ns)))
+    /// The stretches in which it was measured, in seconds since the start of the recording; empty where it was not.
+    pub(crate) fn stretches_s(&self, recording: &Recording) -> Vec<(f64, f64)> {
+        let windows = self.outcome.time().map_or(&[][..], MeasuredTime::windows);
+        windows.iter().map(|window| window.bounds_s(recording)).collect()
     }
 }
 
@@ -73,16 +78,28 @@ struct MeasuredPhase<'a> {
     phase: &'a Phase,
     outcome: PhaseOutcome,
     criterion: Measurement,
+    /// Its blocks; none in a ladder.
+    blocks: Vec<Block>,
     /// By neighbour: its throughput.
     neighbours: BTreeMap<String, Measurement>,
 }
 
 fn measure<'a>(recording: &'a Recording, data: &RecordingData, phase: &'a Phase) -> MeasuredPhase<'a> {
     let outcome = phase_outcome(recording, data, phase);
+    let stretches = outcome.time().map_err(str::to_owned).and_then(|time| {
+        let series = criterion_series(recording, data, phase, time)?;
+        Ok((time, series))
+    });
+    let blocks = match &stretches {
+        Ok((time, series)) => blocks_of(recording, phase, time, series),
+        Err(_) => Vec::new(),
+    };
+    let is_whole = blocks.is_empty();
+    let criterion = stretches.map(|(time, series)| if is_whole { time.joined(series) } else { block_series(&blocks) });
     let neighbours = recording.plan.neighbours().filter(|neighbour| phase.running.contains(&neighbour.name));
     let neighbours = neighbours.map(|one| (one.name.clone(), neighbour_series(recording, data, one, &outcome)));
     let neighbours = neighbours.collect();
-    MeasuredPhase { phase, criterion: criterion_series(recording, data, phase, &outcome), neighbours, outcome }
+    MeasuredPhase { phase, criterion, blocks, neighbours, outcome }
 }
 
 /// The performances of all phases: what each workload did in all of them shares one memory.
@@ -107,16 +124,19 @@ fn result(
     performance: Option<Performance>,
     neighbours: BTreeMap<String, Performance>,
 ) -> PhaseResult<'_> {
-    let MeasuredPhase { phase, outcome, criterion, .. } = measured;
-    let length_s = outcome.window().map_or(0.0, |window| window.seconds());
+    let MeasuredPhase { phase, outcome, criterion, blocks, .. } = measured;
+    let length_s = outcome.time().map_or(0.0, MeasuredTime::seconds);
+    let whole = criterion.as_ref().ok().filter(|_| blocks.is_empty());
     PhaseResult {
         phase,
         performance: performance.unwrap_or_default(),
         pressure: IntervalEstimate::default(),
-        steady_state: criterion.as_ref().ok().and_then(|series| SteadyStateTest::of(series, length_s)),
-        warm_up: criterion.as_ref().ok().and_then(visible_warm_up),
+        // Blocks are compared within their rounds: that the host drifts from round to round does not matter.
+        steady_state: whole.and_then(|series| SteadyStateTest::of(series, length_s)),
+        warm_up: whole.and_then(visible_warm_up),
         neighbours,
         values: criterion.map(|series| series.values).unwrap_or_default(),
+        blocks,
         outcome,
     }
 }
@@ -145,42 +165,17 @@ fn performance(series: &Measurement, mean: Option<SampleMean>, unit: &str, inter
     performance
 }
 
-/// The criterion in `phase`, one number per sample interval, or why there is none.
-fn criterion_series(recording: &Recording, data: &RecordingData, phase: &Phase, outcome: &PhaseOutcome) -> Measurement {
-    let primary = recording.plan.primary().ok_or("the experiment has no primary")?;
-    if phase.kind == PhaseKind::Solo {
-        return Err(SOLO.to_owned());
-    }
-    let window = outcome.window()?;
-    match Metric::of(&recording.plan.criterion).map_err(|error| error.to_string())? {
-        Metric::Throughput(unit) => {
-            let samples = data.samples(&primary.name).ok_or_else(|| no_samples(&primary.name))?;
-            Ok(throughput(samples, unit, window, recording.plan.interval_s))
-        }
-        Metric::Latency { operation, response, percentile, ns_per_unit } => {
-            let bounds_s = (recording.seconds(window.begin_ns), recording.seconds(window.end_ns));
-            let tag = if response { data.latency.response_tag(&operation) } else { operation };
-            Ok(latency(&data.latency, &tag, percentile, ns_per_unit, bounds_s))
-        }
-    }
-}
-
-const SOLO: &str = "the primary does not run in a solo phase";
-
-fn no_samples(workload: &str) -> String {
-    format!("the recording has no readable samples of `{workload}`")
-}
-
 fn neighbour_series(
     recording: &Recording,
     data: &RecordingData,
     neighbour: &Workload,
     outcome: &PhaseOutcome,
 ) -> Measurement {
-    let window = outcome.window()?;
+    let time = outcome.time()?;
     let unit = ThroughputUnit::of(&neighbour.unit).map_err(|error| error.to_string())?;
     let samples = data.samples(&neighbour.name).ok_or_else(|| no_samples(&neighbour.name))?;
-    Ok(throughput(samples, unit, window, recording.plan.interval_s))
+    let parts = time.windows().iter().map(|window| throughput(samples, unit, *window, recording.plan.interval_s));
+    Ok(time.joined(parts.collect()))
 }
 
 /// `w0`: the first measured phase without neighbours.
@@ -199,6 +194,12 @@ fn primary_pressure(recording: &Recording, results: &[PhaseResult<'_>], result: 
     let own = pressure(&baseline.performance, &baseline.performance, better);
     if result.id() == baseline.id() && own.value.is_some() {
         return baseline_pressure();
+    }
+    if !baseline.blocks.is_empty() {
+        let rounds = paired(&baseline.blocks, &result.blocks);
+        let pressure = pressure_of_rounds(&rounds, better);
+        let needed = needed_length::for_rounds(&pressure, rounds.len(), result.length_s());
+        return IntervalEstimate { needed, ..pressure };
     }
     IntervalEstimate {
         needed: needed_length::for_pressure(

@@ -14,6 +14,14 @@ pub const RULE: &str = "The phases are sorted by pressure, lowest first. A new s
     all pairs of phases. Phases on one step were tested and not shown to differ. A phase without a confidence interval \
     is untested: it is on no step.";
 
+/// The rule of an interleaved plan.
+pub const ROUNDS_RULE: &str = "The phases are sorted by pressure, lowest first. A new step begins at the first phase whose \
+    blocks differ significantly from those of the step's first member in the same rounds: a paired t test over rounds at \
+    5 %, Holm-corrected over all pairs of phases. Phases on one step were tested and not shown to differ. A phase with \
+    fewer than five rounds is untested: it is on no step.";
+
+const TOO_FEW_ROUNDS: &str = "fewer than five rounds were measured";
+
 /// A phase with a pressure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalePoint {
@@ -42,14 +50,35 @@ impl PressureScale {
     /// The test compares performances, not pressures: both pressures are shares of the same `w0`, whose error is common
     /// to both.
     pub fn of(points: &[ScalePoint]) -> Self {
+        Self::with_tests(points, pairwise_tests(points), |point| point.performance.as_ref().err().cloned())
+    }
+
+    /// The scale of phases that take turns in rounds: `p_value` tests two of them. A phase that it tests with no other is
+    /// untested.
+    pub fn of_rounds(points: &[ScalePoint], p_value: impl Fn(&str, &str) -> Option<f64>) -> Self {
+        let ids = points.iter().map(|point| point.id.as_str()).enumerate();
+        let pairs = ids.flat_map(|(rank, a)| points[rank + 1..].iter().map(move |b| (a, b.id.as_str())));
+        let tests: Vec<((&str, &str), f64)> = pairs.filter_map(|(a, b)| Some(((a, b), p_value(a, b)?))).collect();
+        let tests = corrected(tests, ScaleTestMethod::PairedRounds);
+        let has_test = |id: &str| tests.iter().any(|test| test.a == id || test.b == id);
+        let untested: Vec<&str> = points.iter().map(|point| point.id.as_str()).filter(|id| !has_test(id)).collect();
+        let why = |point: &ScalePoint| untested.contains(&point.id.as_str()).then(|| TOO_FEW_ROUNDS.to_owned());
+        Self::with_tests(points, tests.clone(), why)
+    }
+
+    /// The scale of `points` by `tests`; `why_untested` gives the reason of a phase that has none.
+    fn with_tests(
+        points: &[ScalePoint],
+        tests: Vec<ScaleTest>,
+        why_untested: impl Fn(&ScalePoint) -> Option<String>,
+    ) -> Self {
         let mut sorted: Vec<&ScalePoint> = points.iter().collect();
         sorted.sort_by(|a, b| a.pressure.total_cmp(&b.pressure));
         let untested = sorted.iter().filter_map(|point| {
-            let reason = point.performance.as_ref().err()?;
-            Some(UntestedPhase { id: point.id.clone(), reason: reason.clone() })
+            let reason = why_untested(point)?;
+            Some(UntestedPhase { id: point.id.clone(), reason })
         });
-        let tests = pairwise_tests(points);
-        let tested = sorted.iter().filter(|point| point.performance.is_ok()).map(|point| point.id.as_str());
+        let tested = sorted.iter().filter(|point| why_untested(point).is_none()).map(|point| point.id.as_str());
         Self { steps: steps(tested, &tests), untested: untested.collect(), tests }
     }
 
@@ -86,11 +115,16 @@ fn pairwise_tests(points: &[ScalePoint]) -> Vec<ScaleTest> {
     let pairs = tested.iter().enumerate().flat_map(|(rank, first)| {
         tested[rank + 1..].iter().map(move |second| ((first.0, second.0), first.1.difference_p_value(second.1)))
     });
-    let (pairs, p_values): (Vec<(&str, &str)>, Vec<f64>) = pairs.unzip();
+    corrected(pairs.collect(), ScaleTestMethod::Welch)
+}
+
+/// The tests of pairs with these p-values, corrected over all of them.
+fn corrected(pairs: Vec<((&str, &str), f64)>, method: ScaleTestMethod) -> Vec<ScaleTest> {
+    let (pairs, p_values): (Vec<(&str, &str)>, Vec<f64>) = pairs.into_iter().unzip();
     let test = |((a, b), p_value): ((&str, &str), f64)| ScaleTest {
         a: a.to_owned(),
         b: b.to_owned(),
-        method: ScaleTestMethod::Welch,
+        method,
         p_value,
         differ: p_value <= SIGNIFICANCE,
     };
@@ -142,6 +176,19 @@ mod tests {
         assert_eq!(states, [Some(ScaleState::Untested), Some(ScaleState::Tested), None]);
         assert_eq!(scale.tests.len(), 1);
         assert_eq!((scale.tests[0].a.as_str(), scale.tests[0].b.as_str(), scale.tests[0].differ), ("w1", "w2", true));
+    }
+
+    #[test]
+    fn phases_in_rounds_are_cut_by_their_own_tests() {
+        let points = [point(0, 0.0, None), point(1, 0.1, None), point(2, 0.9, None)];
+        let p_value = |a: &str, b: &str| Some(if a == "w2" || b == "w2" { 0.001 } else { 0.9 });
+        let scale = PressureScale::of_rounds(&points, p_value);
+        assert_eq!(scale.steps, [vec!["w0", "w1"], vec!["w2"]]);
+        assert!(
+            scale.untested.is_empty() && scale.tests.iter().all(|test| test.method == ScaleTestMethod::PairedRounds)
+        );
+        let untested = PressureScale::of_rounds(&points, |_, _| None);
+        assert!(untested.steps.is_empty() && untested.untested.len() == 3);
     }
 
     #[test]

@@ -11,12 +11,18 @@ use crate::criterion::Metric;
 use crate::fairness::{Tenant, fairness};
 use crate::fidelity::Fidelity;
 use crate::findings::evaluate_rules;
+use crate::interleaved::block_states::BlockState;
+use crate::interleaved::{Block, difference_p_value, paired};
 use crate::latencies::latencies;
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases, workload_settings};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
+use crate::rounds_result::{RoundsResult, StateKind};
 use crate::scale::{self, PressureScale, ScalePoint};
-use crate::summary::{Fairness, IntervalEstimate, NeighbourSummary, PhaseSummary, Summary};
+use crate::summary::{
+    BlockStateSummary, BlockSummary, CarryOverSummary, Fairness, InterleavedSummary, IntervalEstimate,
+    NeighbourSummary, PhaseSummary, Summary,
+};
 use crate::verdict::{goal_result, headline, judge, judged_by, main_operation, with_criterion};
 
 /// Analyses `recording`. What was not measured is null with its reason; damage is reported as findings. A recording that
@@ -25,7 +31,8 @@ pub fn summarise(recording: &Recording) -> Summary {
     let data = RecordingData::read(recording);
     let recording = &*judged_by(recording, &data);
     let results = evaluate_phases(recording, &data);
-    let scale = PressureScale::of(&scale_points(&results));
+    let scale = pressure_scale(&results);
+    let rule = if recording.plan.interleaved.is_some() { scale::ROUNDS_RULE } else { scale::RULE };
     let pressures = pressures(recording, &data, &results);
     let findings = evaluate_rules(recording, &data, &results);
     let verdict = judge(&findings, &results, is_latency(&recording.plan.criterion));
@@ -39,7 +46,8 @@ pub fn summarise(recording: &Recording) -> Summary {
         claim: headline.claim,
         goal: recording.plan.goal.map(|goal| goal_result(goal, &results, &verdict)),
         verdict,
-        scale_rule: scale::RULE.to_owned(),
+        interleaved: interleaved(recording, &data, &results),
+        scale_rule: rule.to_owned(),
         phases: results
             .iter()
             .map(|result| phase_summary(recording, &data, &results, &pressures, result, &scale))
@@ -84,12 +92,58 @@ fn companion(recording: &Recording, data: &RecordingData, results: &[PhaseResult
         let (metric, unit) = ("throughput".to_owned(), primary.unit.clone());
         return Some(Criterion { metric, unit, better: BetterDirection::Higher });
     }
-    let window = baseline(results)?.outcome.window().ok()?;
-    let operation = main_operation(data.samples(&primary.name)?, window)?;
+    let time = baseline(results)?.outcome.time().ok()?;
+    let operation = main_operation(data.samples(&primary.name)?, time.windows())?;
     let has_response = data.latency.intervals.iter().any(|interval| interval.operation == response_tag(&operation));
     let kind = if has_response { "response" } else { "latency" };
     let metric = format!("{kind}.{operation}.p99");
     Some(Criterion { metric, unit: "us".to_owned(), better: BetterDirection::Lower })
+}
+
+/// The pressure scale; in an interleaved plan by tests of blocks in the same rounds.
+fn pressure_scale(results: &[PhaseResult<'_>]) -> PressureScale {
+    let points = scale_points(results);
+    if results.iter().all(|result| result.blocks.is_empty()) {
+        return PressureScale::of(&points);
+    }
+    let blocks = |id: &str| results.iter().find(|result| result.id() == id).map_or(&[][..], |result| &result.blocks);
+    PressureScale::of_rounds(&points, |a, b| difference_p_value(&paired(blocks(a), blocks(b))))
+}
+
+fn interleaved(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> Option<InterleavedSummary> {
+    let rounds = RoundsResult::of(recording, data, results)?;
+    let state = |(kind, state): (StateKind, BlockState)| BlockStateSummary {
+        column: kind.column().1.to_owned(),
+        p_value: state.p_value,
+        after: rounds.table.phases.iter().cloned().zip(state.after).collect(),
+    };
+    let carry_over = rounds.carry_over.map(|carry_over| CarryOverSummary {
+        p_value: carry_over.p_value,
+        effects: carry_over.effects.into_iter().collect(),
+    });
+    Some(InterleavedSummary {
+        rounds: rounds.whole_rounds,
+        p_values: rounds.p_values.into_iter().collect(),
+        carry_over,
+        block_states: rounds.states.into_iter().map(state).collect(),
+    })
+}
+
+/// The blocks of a phase as reported.
+fn block_summaries(recording: &Recording, result: &PhaseResult<'_>) -> Vec<BlockSummary> {
+    let Some(rounds) = &recording.plan.interleaved else { return Vec::new() };
+    let block = |block: &Block| {
+        let (start_s, end_s) = block.window.bounds_s(recording);
+        BlockSummary {
+            round: block.round,
+            position: rounds.position(result.id(), block.round),
+            after: rounds.preceding(result.id(), block.round).map(str::to_owned),
+            start_s,
+            end_s,
+            mean: block.mean,
+        }
+    };
+    result.blocks.iter().map(block).collect()
 }
 
 /// The fidelity of every replay that reported its outcome.
@@ -131,8 +185,8 @@ fn phase_summary(
     result: &PhaseResult<'_>,
     scale: &PressureScale,
 ) -> PhaseSummary {
-    let bounds_s = result.bounds_s(recording);
-    let primary_bounds_s = bounds_s.filter(|_| result.phase.kind != PhaseKind::Solo);
+    let stretches_s = result.stretches_s(recording);
+    let primary_stretches_s = if result.phase.kind == PhaseKind::Solo { &[][..] } else { &stretches_s };
     let neighbours = result.neighbours.iter().map(|(name, performance)| {
         let pressure = neighbour_pressure(results, result, name, performance);
         (name.clone(), NeighbourSummary { performance: performance.estimate.clone(), pressure })
@@ -141,8 +195,9 @@ fn phase_summary(
         id: result.phase.id.clone(),
         label: result.phase.label.clone(),
         kind: result.phase.kind,
-        start_s: bounds_s.map(|(start_s, _)| start_s),
-        end_s: bounds_s.map(|(_, end_s)| end_s),
+        start_s: stretches_s.first().map(|(start_s, _)| *start_s),
+        end_s: stretches_s.last().map(|(_, end_s)| *end_s),
+        blocks: block_summaries(recording, result),
         steady: result.steady_state.map(|test| test.is_steady()),
         settings: result.phase.settings.clone(),
         performance: result.performance.estimate.clone(),
@@ -151,8 +206,8 @@ fn phase_summary(
         pressures: pressures.get(result.id()).cloned().unwrap_or_default(),
         neighbours: neighbours.collect(),
         fairness: phase_fairness(recording, results, result),
-        latency_us: primary_bounds_s.map(|bounds_s| latencies(data, bounds_s, str::to_owned)).unwrap_or_default(),
-        response_us: primary_bounds_s.map(|bounds_s| latencies(data, bounds_s, response_tag)).unwrap_or_default(),
+        latency_us: latencies(data, primary_stretches_s, str::to_owned),
+        response_us: latencies(data, primary_stretches_s, response_tag),
     }
 }
 

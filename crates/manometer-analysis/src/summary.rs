@@ -32,6 +32,9 @@ pub struct Summary {
     /// Whether the result meets the goal of the experiment; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<GoalResult>,
+    /// The rounds of an interleaved plan; none for a ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleaved: Option<InterleavedSummary>,
     /// The rule by which phases share a step of the scale.
     pub scale_rule: String,
     /// Every phase of the plan except the warm-up, in order.
@@ -99,6 +102,8 @@ pub struct ScaleTest {
 pub enum ScaleTestMethod {
     /// Welch's test of the means of the criterion.
     Welch,
+    /// A paired t test over the rounds of an interleaved plan.
+    PairedRounds,
 }
 
 /// Where a phase is on the pressure scale.
@@ -123,6 +128,57 @@ pub struct NeededLength {
     pub reason: String,
 }
 
+/// The results of all rounds of an interleaved plan together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct InterleavedSummary {
+    /// The number of rounds in which every phase was measured.
+    pub rounds: usize,
+    /// By phase but `w0`: the p-value of the same performance as `w0` (paired t test over rounds, Holm-corrected over phases);
+    /// null with fewer than five rounds.
+    pub p_values: BTreeMap<String, Option<f64>>,
+    /// Whether blocks depend on the block before them; null where the blocks do not determine it.
+    pub carry_over: Option<CarryOverSummary>,
+    /// The states in which blocks begin.
+    pub block_states: Vec<BlockStateSummary>,
+}
+
+/// The test for carry-over.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CarryOverSummary {
+    /// The p-value of no carry-over (F test).
+    pub p_value: f64,
+    /// By phase but `w0`: by which share the criterion is higher in blocks after it than in blocks after `w0`.
+    pub effects: BTreeMap<String, IntervalEstimate>,
+}
+
+/// The test of a state in which blocks begin.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BlockStateSummary {
+    /// The column that holds it: `pending_compaction_bytes` of the engine, `busy` of the device, `dirty` of the memory.
+    pub column: String,
+    /// The p-value of no dependence on the block before (F test on ranks, Holm-corrected over the states).
+    pub p_value: f64,
+    /// By phase: the mean at the begin of blocks after it, in the column's unit.
+    pub after: BTreeMap<String, Option<f64>>,
+}
+
+/// One block of a phase.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BlockSummary {
+    /// Its round, from 1.
+    pub round: u32,
+    /// Its place in its round, from 1.
+    pub position: Option<usize>,
+    /// The phase of the block before it; null for the first block of all.
+    pub after: Option<String>,
+    /// When its measurement started, in seconds since the start of the recording.
+    pub start_s: f64,
+    /// When its measurement ended, in the same unit.
+    pub end_s: f64,
+    /// The mean of the criterion, in the unit of the phase's performance; null where no sample interval lies in it.
+    pub mean: Option<f64>,
+}
+
 /// The results of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSummary {
@@ -136,7 +192,11 @@ pub struct PhaseSummary {
     pub start_s: Option<f64>,
     /// When its measurement ended, in the same unit.
     pub end_s: Option<f64>,
-    /// Whether the phase is in steady state; null where the test needs more samples.
+    /// Its blocks, in the order of the rounds; only in an interleaved plan, where `start_s` and `end_s` are those of the first
+    /// and of the last, and each block counts as one sample.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<BlockSummary>,
+    /// Whether the phase is in steady state; null where the test needs more samples, and in an interleaved plan.
     pub steady: Option<bool>,
     /// The settings in force.
     pub settings: Settings,
@@ -162,6 +222,16 @@ pub struct PhaseSummary {
     pub response_us: BTreeMap<String, LatencySummary>,
 }
 
+impl PhaseSummary {
+    /// The stretches in which it was measured, in seconds since the start of the recording: one, or one for each block.
+    pub fn stretches_s(&self) -> Vec<(f64, f64)> {
+        match self.blocks.is_empty() {
+            true => self.start_s.zip(self.end_s).into_iter().collect(),
+            false => self.blocks.iter().map(|block| (block.start_s, block.end_s)).collect(),
+        }
+    }
+}
+
 /// The mean of a phase's sample intervals, with its 95 % confidence interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MeanEstimate {
@@ -171,7 +241,7 @@ pub struct MeanEstimate {
     pub ci_low: Option<f64>,
     /// The interval's upper end.
     pub ci_high: Option<f64>,
-    /// The number of sample intervals.
+    /// The number of sample intervals, or of blocks in an interleaved plan.
     pub samples: usize,
     /// The unit of the mean and its interval.
     pub unit: String,

@@ -3,9 +3,9 @@
 //! Only intervals that lie entirely within the phase count: an interval across its start or end mixes two settings. A
 //! missing or unmeasured interval is a gap: it is left out, never filled.
 
-use manometer_measure::Samples;
 use manometer_measure::latency_log::{LatencyInterval, LatencyLog};
 use manometer_measure::operation::is_background;
+use manometer_measure::{Recording, Samples};
 
 use crate::criterion::{Percentile, ThroughputUnit};
 use crate::statistics::moments::median;
@@ -28,6 +28,11 @@ impl TimeWindow {
     /// Its length in seconds; 0 if it ends before it starts.
     pub fn seconds(&self) -> f64 {
         self.end_ns.saturating_sub(self.begin_ns) as f64 / 1e9
+    }
+
+    /// Its start and its end in seconds since the start of `recording`.
+    pub(crate) fn bounds_s(&self, recording: &Recording) -> (f64, f64) {
+        (recording.seconds(self.begin_ns), recording.seconds(self.end_ns))
     }
 }
 
@@ -124,13 +129,14 @@ fn is_measurement(value: f64) -> bool {
     value.is_finite() && value >= 0.0
 }
 
-/// The sum of the columns for which `is_counted` holds, over the intervals entirely within `window`.
-pub fn total(samples: &Samples, is_counted: impl Fn(&str) -> bool, window: TimeWindow) -> f64 {
+/// The sum of the columns for which `is_counted` holds, over the intervals entirely within one of `windows`.
+pub fn total(samples: &Samples, is_counted: impl Fn(&str) -> bool, windows: &[TimeWindow]) -> f64 {
     let lengths = samples.column("length");
     let counted = columns(samples, is_counted);
     let inside = samples.t_ns.iter().enumerate().filter(|(row, end_ns)| {
         let length_s = lengths.and_then(|lengths| cell(lengths, *row)).unwrap_or(0.0);
-        **end_ns <= window.end_ns && end_ns.saturating_sub((length_s * 1e9).round() as u64) >= window.begin_ns
+        let begin_ns = end_ns.saturating_sub((length_s * 1e9).round() as u64);
+        windows.iter().any(|window| **end_ns <= window.end_ns && begin_ns >= window.begin_ns)
     });
     let cells = inside.flat_map(|(row, _)| counted.iter().filter_map(move |column| cell(column, row)));
     cells.filter(|count| count.is_finite()).sum()

@@ -94,6 +94,7 @@ impl SingleRun {
             sweep: Settings::new(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: vec![workload],
             phases: Vec::new(),
         };

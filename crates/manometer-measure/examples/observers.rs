@@ -43,6 +43,7 @@ fn plan() -> Plan {
         sweep: serde_json::Map::new(),
         reference: false,
         goal: None,
+        interleaved: None,
         workloads: Vec::new(),
         phases: Vec::new(),
     }

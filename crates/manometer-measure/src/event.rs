@@ -42,6 +42,42 @@ pub enum Event {
         /// The width to reach.
         wanted: f64,
     },
+    /// The rounds of an interleaved plan begin.
+    RoundsStarted,
+    /// The rounds of an interleaved plan end.
+    RoundsEnded,
+    /// The measurement of a block begins, after its washout.
+    BlockStarted {
+        /// The id of its phase in the plan.
+        phase: String,
+        /// Its round, from 1.
+        round: u32,
+    },
+    /// The measurement of a block ends.
+    BlockEnded {
+        /// The id of its phase in the plan.
+        phase: String,
+        /// Its round, from 1.
+        round: u32,
+    },
+    /// A block was not measured to its end, and no later one ran.
+    BlockGap {
+        /// The id of its phase in the plan.
+        phase: String,
+        /// Its round, from 1.
+        round: u32,
+        /// The reason.
+        reason: String,
+    },
+    /// The confidence interval of some pressure is too wide: further rounds follow.
+    RoundsAdded {
+        /// How many.
+        rounds: u32,
+        /// The width of the widest interval; null without an interval.
+        width: Option<f64>,
+        /// The width to reach.
+        wanted: f64,
+    },
     /// A phase was not measured, or not to its end.
     PhaseGap {
         /// The phase's id in the plan.

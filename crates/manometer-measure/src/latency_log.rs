@@ -162,6 +162,13 @@ impl LatencyLog {
         sum
     }
 
+    /// The latencies of `operation` in all intervals whose middle lies in one of `stretches_s`.
+    pub fn during(&self, operation: &str, stretches_s: &[(f64, f64)]) -> LatencyHistogram {
+        let mut sum = LatencyHistogram::new();
+        stretches_s.iter().for_each(|(begin_s, end_s)| sum.add(&self.between(operation, *begin_s, *end_s)));
+        sum
+    }
+
     /// The intervals of `operation` whose middle lies between two times.
     pub fn intervals_between(
         &self,

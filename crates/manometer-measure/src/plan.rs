@@ -28,7 +28,10 @@ pub struct Plan {
     pub goal: Option<Goal>,
     /// The workloads.
     pub workloads: Vec<Workload>,
-    /// The phases, in the order they run.
+    /// The rounds of an interleaved plan; none for a ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleaved: Option<InterleavedRounds>,
+    /// The phases, in the order they run; those of an interleaved plan in blocks, in the order of each round.
     pub phases: Vec<Phase>,
 }
 
@@ -43,9 +46,57 @@ impl Plan {
         self.workloads.iter().filter(|workload| workload.role == Role::Neighbour)
     }
 
+    /// The phase with this id.
+    pub fn phase(&self, id: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.id == id)
+    }
+
     /// The length of all phases in seconds, without loading.
     pub fn duration_s(&self) -> f64 {
         self.phases.iter().map(|phase| phase.settle_s + phase.duration_s).sum()
+    }
+}
+
+/// The rounds of an interleaved plan: in every round `w0` and each other phase runs for one block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InterleavedRounds {
+    /// The number of rounds; more may follow until intervals are narrow enough.
+    pub rounds: u32,
+    /// The length of a block in seconds, with its washout.
+    pub block_s: f64,
+    /// The unmeasured beginning of a block, in seconds.
+    pub washout_s: f64,
+    /// The ids of the phases in the order of their blocks, for each round that may run.
+    pub orders: Vec<Vec<String>>,
+}
+
+impl InterleavedRounds {
+    /// The measured length of a block in seconds.
+    pub fn measured_s(&self) -> f64 {
+        self.block_s - self.washout_s
+    }
+
+    /// Whether `phase` is made of blocks.
+    pub fn has(&self, phase: &str) -> bool {
+        self.orders.first().is_some_and(|order| order.iter().any(|id| id == phase))
+    }
+
+    /// The phase whose block comes before that of `phase` in `round`, counted from 1; none before the first block.
+    pub fn preceding(&self, phase: &str, round: u32) -> Option<&str> {
+        let round = usize::try_from(round).ok()?.checked_sub(1)?;
+        let order = self.orders.get(round)?;
+        let position = order.iter().position(|id| id == phase)?;
+        let before = match position.checked_sub(1) {
+            Some(before) => order.get(before),
+            None => self.orders.get(round.checked_sub(1)?)?.last(),
+        };
+        before.map(String::as_str)
+    }
+
+    /// The place of `phase` in `round`, both counted from 1.
+    pub fn position(&self, phase: &str, round: u32) -> Option<usize> {
+        let order = self.orders.get(usize::try_from(round).ok()?.checked_sub(1)?)?;
+        order.iter().position(|id| id == phase).map(|position| position + 1)
     }
 }
 
@@ -109,9 +160,9 @@ pub struct Phase {
     pub label: String,
     /// Its purpose.
     pub kind: PhaseKind,
-    /// The length of its measurement, in seconds.
+    /// The length of its measurement, in seconds; of its blocks together in an interleaved plan.
     pub duration_s: f64,
-    /// The settle time before its measurement, in seconds.
+    /// The settle time before its measurement, in seconds; the washouts of its blocks together in an interleaved plan.
     #[serde(default)]
     pub settle_s: f64,
     /// The workloads that send requests in it.
@@ -132,4 +183,28 @@ pub enum PhaseKind {
     Baseline,
     /// The primary runs beside neighbours.
     Pressure,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds() -> InterleavedRounds {
+        let order = |ids: [&str; 3]| ids.map(str::to_owned).to_vec();
+        let orders = vec![order(["w1", "w0", "w2"]), order(["w2", "w1", "w0"])];
+        InterleavedRounds { rounds: 2, block_s: 1.4, washout_s: 0.4, orders }
+    }
+
+    #[test]
+    fn a_block_follows_the_one_before_it_across_rounds() {
+        let rounds = rounds();
+        let before = |phase, round| rounds.preceding(phase, round);
+        assert_eq!([before("w1", 1), before("w0", 1), before("w2", 1)], [None, Some("w1"), Some("w0")]);
+        assert_eq!([before("w2", 2), before("w1", 2), before("w0", 2)], [Some("w2"), Some("w2"), Some("w1")]);
+        assert_eq!([before("w9", 1), before("w0", 0), before("w0", 3), before("w0", u32::MAX)], [None; 4]);
+        assert_eq!(
+            [rounds.position("w0", 2), rounds.position("w9", 1), rounds.position("w0", 0)],
+            [Some(3), None, None]
+        );
+    }
 }

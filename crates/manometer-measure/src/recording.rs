@@ -64,9 +64,15 @@ pub enum RecordingError {
     },
 }
 
-/// The version of the recording format, in `plan.json`. It grows when something that earlier versions read changes its
+/// The latest version of the recording format that is read. It grows when something that earlier versions read changes its
 /// meaning, not when something is added.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+
+/// The version of the recording format, in `plan.json`: 2 where phases are made of blocks, and 1, which earlier versions
+/// read too, where they are not.
+fn format_of(plan: &Plan) -> u64 {
+    if plan.interleaved.is_some() { 2 } else { 1 }
+}
 
 /// Former names of sample series and today's: a recording answers to both.
 pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_processes")];
@@ -120,7 +126,7 @@ impl RecordingWriter {
             fs::create_dir(&folder).map_err(io_error(&folder))?;
         }
         write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
-        write_file(&dir.join("plan.json"), &pretty(&PlanFile { format: FORMAT, plan }))?;
+        write_file(&dir.join("plan.json"), &pretty(&PlanFile { format: format_of(plan), plan }))?;
         let events_path = dir.join("events.jsonl");
         let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
         let mut writer =
@@ -399,7 +405,7 @@ fn read_events(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BetterDirection, Criterion, Phase, PhaseKind, Role, Workload};
+    use crate::plan::{BetterDirection, Criterion, InterleavedRounds, Phase, PhaseKind, Role, Workload};
     use proptest::prelude::*;
 
     const START: WallAnchor = WallAnchor { monotonic_ns: 7_000_000_000, unix_ns: 1_700_000_000_000_000_000 };
@@ -413,6 +419,7 @@ mod tests {
             sweep: Default::default(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: vec![Workload {
                 name: "primary".into(),
                 role: Role::Primary,
@@ -506,6 +513,20 @@ mod tests {
         change("environment.json", "manometer", Value::from("9.2.0"));
         let error = Recording::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("format 7") && error.contains("Manometer 9.2.0"), "{error}");
+    }
+
+    #[test]
+    fn only_a_recording_with_blocks_has_a_format_that_earlier_versions_refuse() {
+        let format = |plan: &Plan| {
+            let dir = tempfile::tempdir().unwrap();
+            RecordingWriter::create(dir.path(), START, "", plan, &Value::Null).unwrap();
+            assert_eq!(Recording::open(dir.path()).unwrap().plan, *plan);
+            let written: Value = serde_json::from_slice(&fs::read(dir.path().join("plan.json")).unwrap()).unwrap();
+            written["format"].as_u64().unwrap()
+        };
+        let orders = vec![vec!["w0".to_owned()]];
+        let rounds = InterleavedRounds { rounds: 1, block_s: 1.4, washout_s: 0.4, orders };
+        assert_eq!([format(&plan()), format(&Plan { interleaved: Some(rounds), ..plan() })], [1, 2]);
     }
 
     #[test]

@@ -151,11 +151,8 @@ fn latency_by_interval(log: &LatencyLog, operation: &str) -> PyResult<Frame> {
 }
 
 fn latency_by_phase(log: &LatencyLog, operation: &str, summary: &Summary) -> PyResult<Frame> {
-    let between = |phase: &PhaseSummary| match (phase.start_s, phase.end_s) {
-        (Some(begin_s), Some(end_s)) => log.between(operation, begin_s, end_s),
-        _ => LatencyHistogram::new(),
-    };
-    let histograms: Vec<LatencyHistogram> = summary.phases.iter().map(between).collect();
+    let during = |phase: &PhaseSummary| log.during(operation, &phase.stretches_s());
+    let histograms: Vec<LatencyHistogram> = summary.phases.iter().map(during).collect();
     let mut columns = vec![
         Column::texts("phase", summary.phases.iter().map(|phase| Some(&phase.id))),
         Column::texts("label", summary.phases.iter().map(|phase| Some(&phase.label))),

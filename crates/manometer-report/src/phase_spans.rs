@@ -27,6 +27,8 @@ pub(crate) struct PhaseSpan<'a> {
     pub(crate) plan: &'a Plan,
     /// The phase in the plan.
     pub(crate) phase: &'a Phase,
+    /// Whether it is one block of the phase, of many.
+    pub(crate) is_block: bool,
     /// When its measurement began, in seconds since the recording's start.
     pub(crate) begin_s: f64,
     /// When its measurement ended.
@@ -63,9 +65,41 @@ impl PhaseSpan<'_> {
     }
 }
 
-/// The phases that began, in the order of the plan; one without an end lasts until `last_s`.
+/// The phases that began, in the order of the plan, then the blocks of an interleaved plan in the order of time; one without
+/// an end lasts until `last_s`.
 pub(crate) fn spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
-    recording.plan.phases.iter().filter_map(|phase| span(recording, phase, last_s)).collect()
+    let phases = recording.plan.phases.iter().filter_map(|phase| span(recording, phase, last_s));
+    phases.chain(block_spans(recording, last_s)).collect()
+}
+
+fn block_spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
+    let mut spans: Vec<PhaseSpan<'_>> = Vec::new();
+    for line in &recording.events {
+        let at_s = recording.seconds(line.t_ns);
+        match &line.event {
+            Event::BlockStarted { phase, .. } => spans.extend(recording.plan.phase(phase).map(|phase| PhaseSpan {
+                plan: &recording.plan,
+                phase,
+                is_block: true,
+                begin_s: at_s,
+                end_s: last_s.max(at_s),
+                outcome: PhaseOutcome::Cut,
+            })),
+            Event::BlockEnded { phase, .. } => end_last(&mut spans, phase, at_s, PhaseOutcome::Measured),
+            Event::BlockGap { phase, reason, .. } => {
+                end_last(&mut spans, phase, at_s, PhaseOutcome::Gap { reason: reason.clone() });
+            }
+            _ => {}
+        }
+    }
+    spans
+}
+
+/// Ends the last of `spans`, if it is one of `phase` that still runs.
+fn end_last(spans: &mut [PhaseSpan<'_>], phase: &str, at_s: f64, outcome: PhaseOutcome) {
+    if let Some(last) = spans.last_mut().filter(|last| last.phase.id == phase && last.outcome == PhaseOutcome::Cut) {
+        (last.end_s, last.outcome) = (at_s, outcome);
+    }
 }
 
 fn span<'a>(recording: &'a Recording, phase: &'a Phase, last_s: f64) -> Option<PhaseSpan<'a>> {
@@ -86,7 +120,7 @@ fn span<'a>(recording: &'a Recording, phase: &'a Phase, last_s: f64) -> Option<P
     }
     let begin_s = begin_s?;
     let (end_s, outcome) = end.unwrap_or((last_s.max(begin_s), PhaseOutcome::Cut));
-    Some(PhaseSpan { plan: &recording.plan, phase, begin_s, end_s, outcome })
+    Some(PhaseSpan { plan: &recording.plan, phase, is_block: false, begin_s, end_s, outcome })
 }
 
 /// Why the phase `id` has no data, as far as it is recorded.

@@ -190,7 +190,7 @@ impl<'a> RecordingReader<'a> {
     pub(crate) fn is_in(&self, phase: &PhaseSummary, t_s: f64) -> bool {
         // A sample carries its interval's end, a moment after the tick: one that began before the phase is not its own.
         let half_s = self.recording.plan.interval_s / 2.0;
-        phase.start_s.zip(phase.end_s).is_some_and(|(begin_s, end_s)| t_s > begin_s + half_s && t_s <= end_s)
+        phase.stretches_s().into_iter().any(|(begin_s, end_s)| t_s > begin_s + half_s && t_s <= end_s)
     }
 
     /// The phase that the sample interval that ended at `t_s` belongs to, with its place; none while nothing is measured.

@@ -28,7 +28,7 @@ pub(crate) struct TimeRow {
     pub(crate) mean: Option<f64>,
     /// The largest of them.
     pub(crate) high: Option<f64>,
-    /// The phase's id, in the uppermost strip.
+    /// The phase's id, in the uppermost strip; none for a block, of which there are too many.
     pub(crate) label: Option<String>,
     /// Who runs beside the primary in the phase, and with what settings, in the uppermost strip.
     pub(crate) more: Option<String>,
@@ -103,6 +103,7 @@ pub(crate) fn rows(strips: &[Strip], phases: &[PhaseSpan]) -> Vec<TimeRow> {
 
 /// The bands of `phases` in the strip `title`, which is the `order`th from above.
 pub(crate) fn bands(title: &str, order: usize, phases: &[PhaseSpan]) -> Vec<TimeRow> {
+    let is_labelled = |span: &PhaseSpan| order == 0 && !span.is_block;
     let band = |span: &PhaseSpan| TimeRow {
         row: "phase",
         strip: title.to_owned(),
@@ -113,9 +114,9 @@ pub(crate) fn bands(title: &str, order: usize, phases: &[PhaseSpan]) -> Vec<Time
         low: None,
         mean: None,
         high: None,
-        label: (order == 0).then(|| span.phase.id.clone()),
-        more: (order == 0).then(|| span.neighbours()),
-        short: (order == 0).then(|| shorter(span)).flatten(),
+        label: is_labelled(span).then(|| span.phase.id.clone()),
+        more: is_labelled(span).then(|| span.neighbours()),
+        short: is_labelled(span).then(|| shorter(span)).flatten(),
     };
     phases.iter().map(band).collect()
 }

@@ -1,12 +1,14 @@
 //! Summaries, phases and findings as text.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use comfy_table::{Cell, Table};
 use manometer_analysis::summary::{IntervalEstimate, LatencySummary, MeanEstimate, PhaseSummary, ScaleState, Summary};
 use manometer_analysis::verdict::{GoalResult, Reason, Verdict};
+use manometer_measure::Span;
 use manometer_measure::event::{Finding, Severity};
-use manometer_measure::plan::{PhaseKind, Plan};
+use manometer_measure::plan::{InterleavedRounds, PhaseKind, Plan};
 
 use crate::number::{duration, gap, number};
 use crate::table::table;
@@ -23,7 +25,25 @@ pub fn phases(plan: &Plan) -> String {
             duration(phase.duration_s),
         ]);
     }
-    table.to_string()
+    let rounds = plan.interleaved.as_ref().map(rounds).unwrap_or_default();
+    format!("{table}{rounds}")
+}
+
+fn span(seconds: f64) -> Span {
+    Span(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}
+
+/// How the phases of an interleaved plan take turns.
+fn rounds(rounds: &InterleavedRounds) -> String {
+    let mut phases = rounds.orders.first().cloned().unwrap_or_default();
+    phases.sort();
+    format!(
+        "\n{} take turns in {} rounds: a block of each per round, in random order, {} long with a washout of {}.",
+        phases.join(", "),
+        rounds.rounds,
+        span(rounds.block_s),
+        span(rounds.washout_s)
+    )
 }
 
 /// The headline, a row per phase, the pressure scale, the goal, and the verdict with its reasons.

@@ -106,6 +106,22 @@ def arrangement_bars(rows: Figures) -> ChartType:
     return of_figures("arrangement-bars", rows)
 
 
+def blocks(recording: One) -> ChartType:
+    """Blocks of an interleaved plan.
+
+    The mean of the criterion in each block, by round: above as measured, below as a share of w0 in the same
+    round. The dashed line is w0. What the host does to all blocks of a round moves the lines above together
+    and leaves those below where they are; the pressures come from the shares.
+
+    Args:
+        recording: a recording, or its folder.
+
+    Raises:
+        RecordingError: the recording cannot be read.
+    """
+    return of_one("blocks", recording)
+
+
 def cache_curves(rows: Figures) -> ChartType:
     """Miss-ratio curves.
 

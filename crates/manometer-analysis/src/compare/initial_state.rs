@@ -77,6 +77,7 @@ fn begin_ns(recording: &Recording) -> Option<u64> {
         |id: &str| recording.plan.phases.iter().any(|phase| phase.id == id && phase.kind == PhaseKind::Warmup);
     recording.events.iter().find_map(|line| match &line.event {
         Event::PhaseStarted { phase } if !is_warmup(phase) => Some(line.t_ns),
+        Event::RoundsStarted => Some(line.t_ns),
         _ => None,
     })
 }

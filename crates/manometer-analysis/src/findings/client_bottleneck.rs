@@ -7,6 +7,7 @@ use super::evidence::Evidence;
 use super::rule::{Family, Rule, fatal};
 use crate::criterion::ThroughputUnit;
 use crate::phase_result::PhaseResult;
+use crate::statistics::moments::mean;
 use crate::time_series::{TimeWindow, throughput};
 
 /// From this share of its own maximum throughput on, the client limits the result.
@@ -47,17 +48,18 @@ pub(super) fn headroom(evidence: &Evidence<'_>) -> Option<f64> {
 
 /// The primary's throughput in a phase, in operations per second.
 pub(super) fn rate(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<f64> {
-    let (samples, window) = primary_samples(evidence, result)?;
-    let series = throughput(samples, ThroughputUnit::Requests, window, evidence.recording.plan.interval_s);
-    (!series.values.is_empty()).then(|| series.values.iter().sum::<f64>() / series.values.len() as f64)
+    let (samples, windows) = primary_samples(evidence, result)?;
+    let interval_s = evidence.recording.plan.interval_s;
+    let series = windows.iter().map(|window| throughput(samples, ThroughputUnit::Requests, *window, interval_s));
+    mean(&series.flat_map(|series| series.values).collect::<Vec<_>>())
 }
 
-/// The primary's samples in a phase in which it ran.
+/// The primary's samples, and when a phase in which it ran was measured.
 pub(super) fn primary_samples<'a>(
     evidence: &Evidence<'a>,
-    result: &PhaseResult<'_>,
-) -> Option<(&'a Samples, TimeWindow)> {
+    result: &'a PhaseResult<'_>,
+) -> Option<(&'a Samples, &'a [TimeWindow])> {
     let primary = evidence.recording.plan.primary()?;
-    let window = result.outcome.window().ok().filter(|_| result.phase.kind != PhaseKind::Solo)?;
-    Some((evidence.series(&primary.name)?, window))
+    let time = result.outcome.time().ok().filter(|_| result.phase.kind != PhaseKind::Solo)?;
+    Some((evidence.series(&primary.name)?, time.windows()))
 }

@@ -34,7 +34,7 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn stepped(evidence: &Evidence<'_>) -> Option<Finding> {
-    let offsets = values(evidence.series("conductor")?, "clock_step", evidence.measured_time()?);
+    let offsets = values(evidence.series("conductor")?, "clock_step", &[evidence.measured_time()?]);
     let steps: Vec<f64> =
         offsets.windows(2).map(|pair| pair[1].1 - pair[0].1).filter(|step| step.abs() >= STEP_S).collect();
     let largest = steps.iter().copied().max_by(|one, other| one.abs().total_cmp(&other.abs()))?;
@@ -45,7 +45,7 @@ fn stepped(evidence: &Evidence<'_>) -> Option<Finding> {
 fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
     let conductor = evidence.series("conductor")?;
     let sum = |column: &str| -> Option<f64> {
-        let counts = values(conductor, column, evidence.measured_time()?);
+        let counts = values(conductor, column, &[evidence.measured_time()?]);
         Some(counts.into_iter().map(|(_, count)| count).fold(0.0, |a, b| a + b))
     };
     let (dropped, late) = (sum("samples_dropped")?, sum("samples_late").unwrap_or(0.0));

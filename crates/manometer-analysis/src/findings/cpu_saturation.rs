@@ -29,7 +29,7 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn all_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
     let cpu = evidence.series("cpu")?;
-    let saturated: Vec<(&str, f64)> = saturated_phases(evidence, |window| utilisation(cpu, "", window));
+    let saturated: Vec<(&str, f64)> = saturated_phases(evidence, |windows| utilisation(cpu, "", windows));
     let (phase, most) = saturated.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let ids: Vec<&str> = saturated.iter().map(|(id, _)| *id).collect();
     let sentence = format!(
@@ -46,7 +46,7 @@ fn core_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
     let samples = evidence.series("cpu.cores")?;
     let by_core = core_names(samples).into_iter().map(|core| {
         let prefix = format!("{core}.");
-        (core, saturated_phases(evidence, |window| utilisation(samples, &prefix, window)))
+        (core, saturated_phases(evidence, |windows| utilisation(samples, &prefix, windows)))
     });
     let saturated: Vec<(&str, Vec<(&str, f64)>)> = by_core.filter(|(_, phases)| !phases.is_empty()).collect();
     let all = saturated.iter().flat_map(|(core, phases)| phases.iter().map(move |(id, share)| (*core, *id, *share)));
@@ -72,9 +72,9 @@ fn core_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
 /// The phases with the primary in which `utilisation` reaches saturation.
 fn saturated_phases<'a>(
     evidence: &Evidence<'a>,
-    utilisation: impl Fn(TimeWindow) -> Option<f64>,
+    utilisation: impl Fn(&[TimeWindow]) -> Option<f64>,
 ) -> Vec<(&'a str, f64)> {
-    let phases = evidence.primary_phases().filter_map(|(result, window)| Some((result.id(), utilisation(window)?)));
+    let phases = evidence.primary_phases().filter_map(|(result, windows)| Some((result.id(), utilisation(windows)?)));
     phases.filter(|(_, share)| *share >= SATURATED).collect()
 }
 
@@ -84,8 +84,8 @@ fn core_names(samples: &Samples) -> Vec<&str> {
 }
 
 /// The utilisation of all processors, or of the core whose columns begin with `prefix`.
-fn utilisation(samples: &Samples, prefix: &str, window: TimeWindow) -> Option<f64> {
-    let mean = |column: &str| mean_of(samples, &format!("{prefix}{column}"), window);
+fn utilisation(samples: &Samples, prefix: &str, windows: &[TimeWindow]) -> Option<f64> {
+    let mean = |column: &str| mean_of(samples, &format!("{prefix}{column}"), windows);
     let busy = mean("user")? + mean("system")? + mean("interrupts").unwrap_or(0.0) + mean("steal").unwrap_or(0.0);
     let all = busy + mean("idle")? + mean("iowait").unwrap_or(0.0);
     (all > 0.0).then_some(busy / all)

@@ -54,7 +54,7 @@ fn weighted_sums<'a>(evidence: &Evidence<'_>, columns: impl Iterator<Item = (&'a
     let Some((engine, window)) = evidence.engine().zip(evidence.measured_time()) else { return Vec::new() };
     let mut sums: Vec<(u64, f64)> = Vec::new();
     for (column, weight) in columns {
-        for (t_ns, value) in values(engine, column, window) {
+        for (t_ns, value) in values(engine, column, &[window]) {
             match sums.binary_search_by_key(&t_ns, |(known, _)| *known) {
                 Ok(index) => sums[index].1 += weight * value,
                 Err(index) => sums.insert(index, (t_ns, weight * value)),

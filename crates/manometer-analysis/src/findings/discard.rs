@@ -25,7 +25,7 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some(device) = evidence.series("device") else { return Vec::new() };
     let phases: Vec<(&str, f64)> = evidence
         .measured_phases()
-        .filter_map(|(result, window)| Some((result.id(), total_of_rate(device, "discard_bytes", window)?)))
+        .filter_map(|(result, windows)| Some((result.id(), total_of_rate(device, "discard_bytes", windows)?)))
         .filter(|(_, discarded)| *discarded >= MIN_BYTES)
         .collect();
     let ids: Vec<&str> = phases.iter().map(|(id, _)| *id).collect();

@@ -19,20 +19,21 @@ pub(super) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The measured phases.
-    pub(super) fn measured_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, TimeWindow)> {
-        self.results.iter().filter_map(|result| Some((result, result.outcome.window().ok()?)))
+    /// The measured phases, each with the stretches of time in which it was measured.
+    pub(super) fn measured_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, &'a [TimeWindow])> {
+        self.results.iter().filter_map(|result| Some((result, result.outcome.time().ok()?.windows())))
     }
 
     /// The measured phases in which the primary ran.
-    pub(super) fn primary_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, TimeWindow)> {
+    pub(super) fn primary_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, &'a [TimeWindow])> {
         self.measured_phases().filter(|(result, _)| result.phase.kind != PhaseKind::Solo)
     }
 
     /// From the start of the first measured phase, readings at that moment included, to the end of the last.
     pub(super) fn measured_time(&self) -> Option<TimeWindow> {
-        let begin_ns = self.measured_phases().map(|(_, window)| window.begin_ns).min()?;
-        let end_ns = self.measured_phases().map(|(_, window)| window.end_ns).max()?;
+        let windows = || self.measured_phases().flat_map(|(_, windows)| windows);
+        let begin_ns = windows().map(|window| window.begin_ns).min()?;
+        let end_ns = windows().map(|window| window.end_ns).max()?;
         Some(TimeWindow { begin_ns: begin_ns.saturating_sub(1), end_ns })
     }
 
@@ -72,11 +73,11 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The values of a column in `window`, each with the end of its interval.
-pub(super) fn values(samples: &Samples, column: &str, window: TimeWindow) -> Vec<(u64, f64)> {
+/// The values of a column in `windows`, each with the end of its interval.
+pub(super) fn values(samples: &Samples, column: &str, windows: &[TimeWindow]) -> Vec<(u64, f64)> {
     let Some(values) = samples.column(column) else { return Vec::new() };
-    let inside =
-        samples.t_ns.iter().zip(values).filter(|(t_ns, _)| **t_ns > window.begin_ns && **t_ns <= window.end_ns);
+    let is_inside = |t_ns: u64| windows.iter().any(|window| t_ns > window.begin_ns && t_ns <= window.end_ns);
+    let inside = samples.t_ns.iter().zip(values).filter(|(t_ns, _)| is_inside(**t_ns));
     inside.filter_map(|(t_ns, value)| Some((*t_ns, (*value).filter(|value| value.is_finite())?))).collect()
 }
 
@@ -87,7 +88,7 @@ pub(super) fn readings(samples: &Samples, column: &str, window: TimeWindow) -> V
         begin_ns: window.begin_ns.saturating_sub(1),
         end_ns: window.end_ns.saturating_add(MAX_READING_DELAY_NS),
     };
-    let mut readings = values(samples, column, extended);
+    let mut readings = values(samples, column, &[extended]);
     let end = readings.iter().position(|(t_ns, _)| *t_ns >= window.end_ns);
     readings.truncate(end.map_or(readings.len(), |end| end + 1));
     readings
@@ -106,14 +107,14 @@ pub(super) fn growth(samples: &Samples, column: &str, window: TimeWindow) -> Opt
     first_and_last(samples, column, window).map(|(first, last)| last - first)
 }
 
-/// The mean of a column in `window`.
-pub(super) fn mean_of(samples: &Samples, column: &str, window: TimeWindow) -> Option<f64> {
-    mean(&values(samples, column, window).into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+/// The mean of a column in `windows`.
+pub(super) fn mean_of(samples: &Samples, column: &str, windows: &[TimeWindow]) -> Option<f64> {
+    mean(&values(samples, column, windows).into_iter().map(|(_, value)| value).collect::<Vec<_>>())
 }
 
-/// The total of a rate per second over `window`; `None` where it was not sampled.
-pub(super) fn total_of_rate(samples: &Samples, column: &str, window: TimeWindow) -> Option<f64> {
-    Some(mean_of(samples, column, window)? * window.seconds())
+/// The total of a rate per second over `windows`; `None` where it was not sampled.
+pub(super) fn total_of_rate(samples: &Samples, column: &str, windows: &[TimeWindow]) -> Option<f64> {
+    Some(mean_of(samples, column, windows)? * windows.iter().map(TimeWindow::seconds).sum::<f64>())
 }
 
 #[cfg(test)]

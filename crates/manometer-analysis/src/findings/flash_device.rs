@@ -100,7 +100,7 @@ fn short(evidence: &Evidence<'_>) -> Option<Finding> {
     let capacity = evidence.flash()?.get("size_bytes")?.as_f64().filter(|capacity| *capacity > 0.0)?;
     let device = evidence.series("device");
     let during =
-        device.and_then(|device| total_of_rate(device, "write_bytes", evidence.measured_time()?)).unwrap_or(0.0);
+        device.and_then(|device| total_of_rate(device, "write_bytes", &[evidence.measured_time()?])).unwrap_or(0.0);
     let written = before + during;
     let sentence = format!(
         "{} were written since the device was preconditioned, {:.1} times its {}: its speed may still change.",
@@ -122,7 +122,7 @@ fn amplification(evidence: &Evidence<'_>) -> Option<Finding> {
     };
     let phases: Vec<(&str, f64)> = evidence
         .measured_phases()
-        .filter_map(|(result, window)| Some((result.id(), amplification_in(health, window)?)))
+        .filter_map(|(result, _)| Some((result.id(), amplification_in(health, result.outcome.time().ok()?.span())?)))
         .collect();
     if phases.is_empty() {
         return too_little_written(evidence, health);

@@ -7,6 +7,7 @@ use manometer_measure::human;
 use super::evidence::{Evidence, total_of_rate};
 use super::rule::{Family, Rule, serious, with_strength};
 use super::text::phase_list;
+use crate::time_series::TimeWindow;
 
 /// Foreign processes with less than this share of the device's I/O are not reported.
 const MIN_SHARE: f64 = 0.01;
@@ -59,19 +60,23 @@ impl ForeignProcess<'_> {
     }
 }
 
-/// The foreign processes of each phase; they are reported before the phase ends. If a phase ran again, its last time
-/// counts.
+/// The name under which the rounds of an interleaved plan are reported: foreign processes are counted over all of them.
+const ROUNDS: &str = "the rounds";
+
+/// The foreign processes of each phase, or of all rounds; they are reported before it ends. If a phase ran again, its last
+/// time counts.
 fn by_phase(events: &[EventLine]) -> Vec<(&str, Vec<ForeignProcess<'_>>)> {
     let mut phases: Vec<(&str, Vec<ForeignProcess<'_>>)> = Vec::new();
     let mut is_running = false;
     for line in events {
         match &line.event {
-            Event::PhaseStarted { phase } => {
-                phases.retain(|(known, _)| known != phase);
-                phases.push((phase, Vec::new()));
+            Event::PhaseStarted { .. } | Event::RoundsStarted => {
+                let begun = if let Event::PhaseStarted { phase } = &line.event { phase } else { ROUNDS };
+                phases.retain(|(known, _)| *known != begun);
+                phases.push((begun, Vec::new()));
                 is_running = true;
             }
-            Event::PhaseEnded { .. } | Event::PhaseGap { .. } => is_running = false,
+            Event::PhaseEnded { .. } | Event::PhaseGap { .. } | Event::RoundsEnded => is_running = false,
             Event::ForeignProcess { pid, command, read_bytes, written_bytes } => {
                 if let Some((_, processes)) = phases.last_mut().filter(|_| is_running) {
                     let (read_bytes, written_bytes) = (*read_bytes as f64, *written_bytes as f64);
@@ -92,9 +97,10 @@ fn foreign_io<'a>(
     mut processes: Vec<ForeignProcess<'a>>,
 ) -> Option<ForeignIo<'a>> {
     let total: f64 = processes.iter().map(ForeignProcess::bytes).sum();
-    let (_, window) = evidence.measured_phases().find(|(result, _)| result.id() == phase)?;
+    let windows = measured_windows(evidence, phase)?;
+    let windows = windows.as_slice();
     let device_total = evidence.series("device").and_then(|device| {
-        Some(total_of_rate(device, "read_bytes", window)? + total_of_rate(device, "write_bytes", window)?)
+        Some(total_of_rate(device, "read_bytes", windows)? + total_of_rate(device, "write_bytes", windows)?)
     });
     let share = device_total.map(|device_total| if device_total > 0.0 { (total / device_total).min(1.0) } else { 1.0 });
     processes.sort_by(|one, other| other.bytes().total_cmp(&one.bytes()));
@@ -143,6 +149,18 @@ fn described(processes: &[ForeignProcess<'_>]) -> String {
     format!("{}{others}", named.join("; "))
 }
 
+/// When `phase`, or all rounds with their washouts, were measured.
+fn measured_windows(evidence: &Evidence<'_>, phase: &str) -> Option<Vec<TimeWindow>> {
+    if phase != ROUNDS {
+        let (_, windows) = evidence.measured_phases().find(|(result, _)| result.id() == phase)?;
+        return Some(windows.to_vec());
+    }
+    let windows = || evidence.results.iter().flat_map(|result| &result.blocks).map(|block| block.window);
+    let begin_ns = windows().map(|window| window.begin_ns).min()?;
+    let end_ns = windows().map(|window| window.end_ns).max()?;
+    Some(vec![TimeWindow { begin_ns, end_ns }])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,12 +183,16 @@ mod tests {
             process(5),
             process(6),
             ended("w0"),
+            Event::RoundsStarted,
+            process(7),
+            Event::RoundsEnded,
+            process(8),
         ];
         let lines: Vec<EventLine> = events.map(|event| EventLine { t_ns: 0, event }).into();
         let pids: Vec<(&str, Vec<u32>)> = by_phase(&lines)
             .into_iter()
             .map(|(phase, processes)| (phase, processes.iter().map(|process| process.pid).collect()))
             .collect();
-        assert_eq!(pids, [("w1", vec![3]), ("w0", vec![5, 6])]);
+        assert_eq!(pids, [("w1", vec![3]), ("w0", vec![5, 6]), (ROUNDS, vec![7])]);
     }
 }

@@ -28,7 +28,7 @@ fn levels_moving(evidence: &Evidence<'_>) -> Option<Finding> {
     let engine = evidence.engine()?;
     let trends: Vec<(&str, LevelTrend)> = evidence
         .primary_phases()
-        .filter_map(|(result, window)| Some((result.id(), largest_trend_in(engine, window)?)))
+        .filter_map(|(result, windows)| Some((result.id(), largest_trend_in(engine, windows)?)))
         .collect();
     let (phase, largest) = trends.iter().max_by(|one, other| one.1.share.abs().total_cmp(&other.1.share.abs()))?;
     let ids: Vec<&str> = trends.iter().map(|(id, _)| *id).collect();
@@ -42,8 +42,8 @@ fn levels_moving(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(LEVELS_MOVING.finding_in(&ids, &sentence))
 }
 
-fn largest_trend_in(engine: &Samples, window: TimeWindow) -> Option<LevelTrend> {
-    let sizes = |column: &str| values(engine, column, window).into_iter().map(|(_, bytes)| bytes).collect();
+fn largest_trend_in(engine: &Samples, windows: &[TimeWindow]) -> Option<LevelTrend> {
+    let sizes = |column: &str| values(engine, column, windows).into_iter().map(|(_, bytes)| bytes).collect();
     let levels: Vec<(u32, Vec<f64>)> = level_columns(engine).map(|(level, column)| (level, sizes(column))).collect();
     largest_trend(levels.iter().map(|(level, sizes)| (*level, sizes.as_slice())))
 }

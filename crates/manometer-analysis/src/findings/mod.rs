@@ -13,6 +13,7 @@ mod drift;
 mod evidence;
 mod flash_device;
 mod foreign_processes;
+mod interleaved;
 mod lsm_levels;
 mod open_loop;
 mod phase_coverage;
@@ -53,6 +54,7 @@ const FAMILIES: &[Family] = &[
     steady_state::FAMILY,
     open_loop::FAMILY,
     drift::FAMILY,
+    interleaved::FAMILY,
     lsm_levels::FAMILY,
     state_change::FAMILY,
     cpu_saturation::FAMILY,

@@ -79,9 +79,9 @@ fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// The dropped requests of a phase; `None` without any.
 fn dropped_in<'a>(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<DroppedRequests<'a>> {
-    let (samples, window) = primary_samples(evidence, result)?;
-    let dropped = total(samples, |name| name == "dropped", window);
-    let answered = total(samples, |name| name.ends_with(".requests"), window);
+    let (samples, windows) = primary_samples(evidence, result)?;
+    let dropped = total(samples, |name| name == "dropped", windows);
+    let answered = total(samples, |name| name.ends_with(".requests"), windows);
     let has_headroom = headroom(evidence)
         .zip(rate(evidence, result))
         .is_some_and(|(headroom, rate)| rate <= HEADROOM_SHARE * headroom);
@@ -120,9 +120,12 @@ fn waiting(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// The operation whose response time exceeds its service time most.
 fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Waiting> {
-    let bounds_s = result.bounds_s(evidence.recording).filter(|_| result.phase.kind != PhaseKind::Solo)?;
-    let service = latencies(evidence.data, bounds_s, str::to_owned);
-    let response = latencies(evidence.data, bounds_s, response_tag);
+    if result.phase.kind == PhaseKind::Solo {
+        return None;
+    }
+    let stretches_s = result.stretches_s(evidence.recording);
+    let service = latencies(evidence.data, &stretches_s, str::to_owned);
+    let response = latencies(evidence.data, &stretches_s, response_tag);
     let waits = response.iter().filter_map(|(operation, response)| {
         let (response, service) = (response.p99?, service.get(operation)?.p99?);
         Some(Waiting { operation: operation.clone(), response, service })

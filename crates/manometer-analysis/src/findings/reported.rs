@@ -115,7 +115,7 @@ const RULES: &[Rule] = &[
         severity: Severity::Info,
         threat: serious(Threatened::Storage, "the primary's data fits in memory"),
         source: "Didona et al., pitfall 4; Storiks 3.4.1",
-        meaning: "the primary's data is smaller than the host's memory",
+        meaning: "the primary's data is smaller than the host's memory, and not known to be read past the page cache",
         remedy: "Load more data than memory, or bypass the page cache with direct I/O.",
     },
     Rule {

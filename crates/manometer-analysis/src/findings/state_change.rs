@@ -102,7 +102,7 @@ fn temperature(evidence: &Evidence<'_>) -> Option<String> {
 /// The means of the first and of the last samples of a column; `None` for fewer than two samples.
 fn before_and_after(evidence: &Evidence<'_>, samples: &Samples, column: &str) -> Option<(f64, f64)> {
     let values: Vec<f64> =
-        values(samples, column, evidence.measured_time()?).into_iter().map(|(_, value)| value).collect();
+        values(samples, column, &[evidence.measured_time()?]).into_iter().map(|(_, value)| value).collect();
     let count = SAMPLES.min(values.len() / 2);
     Some((mean(values.get(..count)?)?, mean(&values[values.len() - count..])?))
 }

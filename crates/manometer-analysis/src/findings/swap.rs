@@ -36,8 +36,8 @@ fn swapped_pages(evidence: &Evidence<'_>) -> Option<Finding> {
     let vmstat = evidence.series("vmstat")?;
     let phases: Vec<(&str, f64, f64)> = evidence
         .measured_phases()
-        .map(|(result, window)| {
-            let pages = |column| total_of_rate(vmstat, column, window).unwrap_or(0.0);
+        .map(|(result, windows)| {
+            let pages = |column| total_of_rate(vmstat, column, windows).unwrap_or(0.0);
             (result.id(), pages("pswpin"), pages("pswpout"))
         })
         .filter(|(_, read, written)| read + written >= 1.0)
@@ -50,7 +50,7 @@ fn swapped_pages(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 fn used_swap_growth(evidence: &Evidence<'_>) -> Option<Finding> {
-    let used = values(evidence.series("memory")?, "swap_used", evidence.measured_time()?);
+    let used = values(evidence.series("memory")?, "swap_used", &[evidence.measured_time()?]);
     let (_, first) = used.first()?;
     let growth = used.iter().map(|(_, bytes)| bytes - first).fold(0.0, f64::max);
     let sentence = format!("{} of pages were swapped out: {CONSEQUENCE}.", human::bytes(growth as u64));

@@ -81,7 +81,7 @@ fn hottest(health: &Samples, window: TimeWindow) -> String {
 fn processors(evidence: &Evidence<'_>) -> Option<Finding> {
     let cores = evidence.series("cpu.cores")?;
     let phases = evidence.measured_phases();
-    let phases = phases.filter_map(|(result, window)| Some((result.id(), most_throttled(cores, window)?)));
+    let phases = phases.filter_map(|(result, windows)| Some((result.id(), most_throttled(cores, windows)?)));
     let throttled: Vec<(&str, (&str, f64))> = phases.collect();
     let (phase, (name, times)) = throttled.iter().max_by(|one, other| one.1.1.total_cmp(&other.1.1))?;
     let ids: Vec<&str> = throttled.iter().map(|(id, _)| *id).collect();
@@ -93,10 +93,10 @@ fn processors(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// The core or package that was throttled most often in `window`, and how often.
-fn most_throttled(cores: &Samples, window: TimeWindow) -> Option<(&str, f64)> {
+fn most_throttled<'a>(cores: &'a Samples, windows: &[TimeWindow]) -> Option<(&'a str, f64)> {
     let counters = cores.columns.iter().filter_map(|column| {
         let name = column.name.strip_suffix(".throttles")?;
-        Some((name, total_of_rate(cores, &column.name, window)?.round()))
+        Some((name, total_of_rate(cores, &column.name, windows)?.round()))
     });
     counters.filter(|(_, times)| *times >= 1.0).max_by(|one, other| one.1.total_cmp(&other.1))
 }

@@ -45,24 +45,26 @@ fn with_finding(mut recording: Recording, finding: Finding) -> Recording {
 fn paced_operation(recording: &Recording, data: &RecordingData) -> Option<String> {
     let primary = recording.plan.primary()?;
     let baselines = recording.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Baseline);
-    let (_, window) =
-        baselines.filter_map(|phase| Some((phase, phase_outcome(recording, data, phase).window().ok()?))).next()?;
+    let outcomes = baselines.map(|phase| phase_outcome(recording, data, phase));
+    let windows = outcomes.filter_map(|outcome| Some(outcome.time().ok()?.windows().to_vec())).next()?;
     let samples = data.samples(&primary.name)?;
-    let bounds_s = (recording.seconds(window.begin_ns), recording.seconds(window.end_ns));
-    let operation = main_operation(samples, window)?;
-    let is_open = latency_intervals(&data.latency, &response_tag(&operation), bounds_s).next().is_some();
-    (is_open && total(samples, |name| name == "dropped", window) == 0.0).then_some(operation)
+    let operation = main_operation(samples, &windows)?;
+    let tag = response_tag(&operation);
+    let is_open = windows
+        .iter()
+        .any(|window| latency_intervals(&data.latency, &tag, window.bounds_s(recording)).next().is_some());
+    (is_open && total(samples, |name| name == "dropped", &windows) == 0.0).then_some(operation)
 }
 
-/// The operation with the most requests in `window`.
+/// The operation with the most requests in `windows`.
 pub(crate) fn main_operation(
     samples: &manometer_measure::Samples,
-    window: crate::time_series::TimeWindow,
+    windows: &[crate::time_series::TimeWindow],
 ) -> Option<String> {
     let names = samples.columns.iter().filter_map(|column| column.name.strip_suffix(".requests"));
     let counts = names.filter(|name| !is_background(name)).map(|name| {
         let column = format!("{name}.requests");
-        (name, total(samples, |other| other == column, window))
+        (name, total(samples, |other| other == column, windows))
     });
     let (most, requests) = counts.max_by(|one, other| one.1.total_cmp(&other.1))?;
     (requests > 0.0).then(|| most.to_owned())

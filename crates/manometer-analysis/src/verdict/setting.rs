@@ -168,6 +168,7 @@ mod tests {
             sweep: Settings::new(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: std::iter::once(workload("db", Role::Primary)).chain(neighbours).collect(),
             phases: Vec::new(),
         }

@@ -6,6 +6,8 @@ mod compare;
 mod coverage;
 mod damage;
 mod findings;
+mod interleaved;
+mod interleaved_coverage;
 mod rules;
 mod summarise;
 mod synthetic;

@@ -3,6 +3,7 @@
 mod error;
 mod phase_stop;
 mod recorder;
+mod round_stop;
 mod run;
 
 use std::collections::BTreeSet;

@@ -4,9 +4,13 @@
 //! the width alone, never on significance: stopping at the first significant difference would find differences where
 //! there are none.
 
+use std::collections::BTreeMap;
+
 use manometer_analysis::criterion::{Metric, Percentile, ThroughputUnit};
+use manometer_analysis::interleaved::pressure_of_rounds;
 use manometer_analysis::pressure::pressure_of;
 use manometer_analysis::statistics::SampleMean;
+use manometer_analysis::statistics::moments::mean;
 use manometer_measure::LatencyHistogram;
 use manometer_measure::operation::is_background;
 use manometer_measure::plan::{Phase, PhaseKind, Plan, Role};
@@ -55,6 +59,8 @@ pub(super) struct LiveMetrics {
     begin_ns: u64,
     /// The primary's values in `w0`, once it has been measured.
     baseline: Vec<f64>,
+    /// The mean of the primary's values in each block so far, by phase.
+    blocks: BTreeMap<String, Vec<f64>>,
 }
 
 impl LiveMetrics {
@@ -65,7 +71,13 @@ impl LiveMetrics {
             own.unwrap_or(Metric::Throughput(unit))
         };
         let metrics: Vec<Metric> = plan.workloads.iter().map(metric).collect();
-        Self { values: vec![Vec::new(); metrics.len()], metrics, begin_ns: u64::MAX, baseline: Vec::new() }
+        Self {
+            values: vec![Vec::new(); metrics.len()],
+            metrics,
+            begin_ns: u64::MAX,
+            baseline: Vec::new(),
+            blocks: BTreeMap::new(),
+        }
     }
 
     /// Starts a phase that is measured from `begin_ns` on.
@@ -87,6 +99,26 @@ impl LiveMetrics {
             self.baseline.clone_from(&self.values[primary]);
         }
         self.begin_ns = u64::MAX;
+    }
+
+    /// Ends a block of `phase`.
+    pub(super) fn end_block(&mut self, plan: &Plan, phase: &Phase) {
+        let values = primary_of(plan).map_or(&[][..], |primary| &self.values[primary]);
+        self.blocks.entry(phase.id.clone()).or_default().push(mean(values).unwrap_or(f64::NAN));
+        self.begin_ns = u64::MAX;
+    }
+
+    /// The width of the widest interval of a pressure over the rounds so far; none where one has no interval.
+    pub(super) fn widest_pressure(&self, plan: &Plan) -> Option<f64> {
+        let baseline = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Baseline)?;
+        let baseline = self.blocks.get(&baseline.id)?;
+        let others = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Pressure);
+        let width = |phase: &Phase| {
+            let pairs = baseline.iter().copied().zip(self.blocks.get(&phase.id)?.iter().copied());
+            let pressure = pressure_of_rounds(&pairs.collect::<Vec<_>>(), plan.criterion.better);
+            Some(pressure.ci_high? - pressure.ci_low?)
+        };
+        others.map(width).try_fold(0.0, |widest, width| Some(f64::max(widest, width?)))
     }
 
     /// The width of the interval of `phase`, none while there is no interval, and the maximum width where `max_width` is
@@ -154,8 +186,6 @@ fn percentile_ns(text: &str, percentile: Percentile) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use manometer_measure::plan::{BetterDirection, Criterion, Workload};
     use manometer_workload::sample::OperationSample;
 
@@ -184,6 +214,7 @@ mod tests {
             sweep: Default::default(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: vec![Workload {
                 name: "db".to_owned(),
                 role: Role::Primary,
@@ -224,6 +255,26 @@ mod tests {
         assert_eq!(decide(None, 20), PhaseDecision::Prolong(10 * SECOND));
         assert_eq!(decide(Some(0.2), 30), PhaseDecision::Prolong(5 * SECOND), "the last step is what is left");
         assert_eq!(decide(Some(0.2), 35), PhaseDecision::LimitReached);
+    }
+
+    #[test]
+    fn the_widest_pressure_over_rounds_counts_and_one_without_an_interval_is_none() {
+        let plan = plan("throughput", "ops/s");
+        let mut live = LiveMetrics::new(&plan);
+        assert_eq!(live.widest_pressure(&plan), None);
+        let mut widths = Vec::new();
+        for round in 0..6 {
+            for (index, share) in [(0, 1.0), (1, 0.5)] {
+                let begin = 10 * (2 * round + index as u64);
+                live.begin_phase(begin * SECOND);
+                let reads = (1000.0 + 300.0 * round as f64) * share + (round * 7919 % 13) as f64;
+                (begin + 1..begin + 4).for_each(|second| live.add_sample(0, &sample(second, reads as u64)));
+                live.end_block(&plan, &plan.phases[index]);
+            }
+            widths.push(live.widest_pressure(&plan));
+        }
+        assert_eq!(widths[..4], [None; 4], "fewer than five rounds have no interval");
+        assert!(widths[5].is_some_and(|width| width > 0.0 && width < 0.05), "{widths:?}");
     }
 
     #[test]

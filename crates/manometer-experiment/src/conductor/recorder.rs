@@ -219,6 +219,7 @@ mod tests {
             sweep: serde_json::Map::new(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: Vec::new(),
             phases: Vec::new(),
         };

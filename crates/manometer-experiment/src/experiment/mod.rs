@@ -7,6 +7,7 @@ mod combinations;
 mod disk_fit;
 mod format;
 mod phase_states;
+mod plan_design;
 mod prepare;
 mod referenced_files;
 mod resolved;
@@ -24,6 +25,8 @@ pub use disk_fit::DiskFit;
 pub(crate) use disk_fit::decimal_exponent;
 pub use format::{format_settings, format_value};
 pub(crate) use phase_states::{PhaseState, invalid_phase, phase_states, workloads_in_phases};
+pub(crate) use plan_design::MAX_ROUNDS;
+pub use plan_design::{BlockTimes, PlanDesign};
 pub use prepare::{Precondition, PrepareSettings};
 pub use referenced_files::ReferencedFiles;
 pub(crate) use resolved::without_write_budget;
@@ -106,7 +109,9 @@ pub struct PlanTimes {
     pub solo: Option<Span>,
     /// Whether the primary is measured alone once more at the end.
     pub closing: bool,
-    /// When a phase that may be prolonged has been measured long enough.
+    /// The rounds of an interleaved plan; none for a ladder.
+    pub blocks: Option<BlockTimes>,
+    /// When a phase, or the rounds, that may be prolonged have been measured long enough.
     pub stop: Option<PhaseStop>,
 }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::experiment::{PhaseStop, PrepareSettings, RunOrder, SweepStop};
+use crate::experiment::{PhaseStop, PlanDesign, PrepareSettings, RunOrder, SweepStop};
 use crate::limits::{Isolation, Limits};
 
 /// An experiment: how much a primary loses to its neighbours on one device.
@@ -136,11 +136,21 @@ pub enum WorkloadTable {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PlanTable {
+    /// Whether the phases run one after another, or in blocks of every setting and of `w0`, round after round.
+    #[serde(default)]
+    pub design: PlanDesign,
+    /// Interleaved: the number of rounds. In each, `w0` and every setting run for one block, in a balanced random order.
+    #[schemars(range(min = 5, max = 10_000))]
+    pub rounds: Option<u32>,
+    /// Interleaved: the length of a block, with its washout.
+    pub block: Option<Span>,
+    /// Interleaved: the beginning of each block that is not measured.
+    pub washout: Option<Span>,
     /// Warm-up: the primary alone, before anything is measured.
     #[serde(default)]
     pub warmup: Span,
-    /// Measured length of each phase.
-    pub phase: Span,
+    /// Measured length of each phase of a ladder; interleaved, that of each neighbour alone (`solo`).
+    pub phase: Option<Span>,
     /// Measured length of `w0`, the phase without neighbours. Default: `phase`.
     pub baseline: Option<Span>,
     /// Settle time: how long each phase runs before it is measured.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use manometer_measure::event::{Finding, Severity};
-use manometer_measure::plan::{Phase, PhaseKind};
+use manometer_measure::plan::{Phase, PhaseKind, Plan};
 use manometer_measure::{ByteSize, Rate};
 use manometer_target::engine::Storage;
 use manometer_workload::files;
@@ -102,7 +102,7 @@ impl SetCost {
             costs.iter().for_each(|cost| sum.add(cost));
             sum
         };
-        let min = run_costs(&certain, &forecast_all(&certain, ledgers, reuse), |_, phase| phase.duration_s);
+        let min = run_costs(&certain, &forecast_all(&certain, ledgers, reuse), |_, _, phase| phase.duration_s);
         let preparations = forecast_all(&all, ledgers, reuse);
         let max = run_costs(&all, &preparations, max_length_s);
         let mut costs = min.iter().peekable();
@@ -163,10 +163,15 @@ fn forecast_all(runs: &[&Experiment], ledgers: &Ledgers, reuse: bool) -> Vec<Run
     runs.iter().map(preparation).map(Option::unwrap_or_default).collect()
 }
 
-/// The maximum measured time of `phase`.
-fn max_length_s(run: &Experiment, phase: &Phase) -> f64 {
-    match run.times.stop {
-        Some(stop) if phase.kind != PhaseKind::Warmup => stop.max_length_s(phase.duration_s),
+/// The maximum time of `phase` in `plan`, without its settle time.
+fn max_length_s(run: &Experiment, plan: &Plan, phase: &Phase) -> f64 {
+    let is_in_blocks = !matches!(phase.kind, PhaseKind::Warmup | PhaseKind::Solo);
+    match (run.times.stop, plan.interleaved.as_ref().filter(|_| is_in_blocks)) {
+        (Some(_), Some(rounds)) => {
+            let further = rounds.orders.len() as f64 - f64::from(rounds.rounds);
+            phase.duration_s + further * rounds.block_s
+        }
+        (Some(stop), None) if phase.kind != PhaseKind::Warmup => stop.max_length_s(phase.duration_s),
         _ => phase.duration_s,
     }
 }
@@ -174,16 +179,17 @@ fn max_length_s(run: &Experiment, phase: &Phase) -> f64 {
 fn run_costs(
     runs: &[&Experiment],
     preparations: &[RunPreparation],
-    length_s: impl Fn(&Experiment, &Phase) -> f64,
+    length_s: impl Fn(&Experiment, &Plan, &Phase) -> f64,
 ) -> Vec<RunCost> {
     let of_run = |(run, preparation): (&&Experiment, &RunPreparation)| {
         let (prepared_bytes, settle_s) = (preparation.bytes(), preparation.settle_s());
         let mut cost = RunCost { prepared_bytes, settle_s, ..RunCost::default() };
-        for phase in plan(run).phases {
-            let seconds = phase.settle_s + length_s(run, &phase);
+        let plan = plan(run);
+        for phase in &plan.phases {
+            let seconds = phase.settle_s + length_s(run, &plan, phase);
             cost.seconds += seconds;
             let running = run.workloads().filter(|workload| phase.running.contains(&workload.name));
-            let writes: Vec<Option<f64>> = running.map(|workload| written_per_s(workload, &phase)).collect();
+            let writes: Vec<Option<f64>> = running.map(|workload| written_per_s(workload, phase)).collect();
             cost.written_bytes += writes.iter().flatten().sum::<f64>() * seconds;
             cost.unbounded_s += if writes.contains(&None) { seconds } else { 0.0 };
         }

@@ -498,3 +498,31 @@ fn a_closing_phase_needs_somebody_to_be_alone() {
         GOOD.replace("[primary]\nrecords = 1000\n", "").replace("phase = \"10s\"", "phase = \"10s\"\nclosing = true");
     assert_refused(load(&text), &text, "closing", &["closing", "needs a primary"]);
 }
+
+/// The errors of an interleaved plan with `primary` and `plan` beside its usual keys.
+fn interleaved_errors(workloads: &str, plan: &str) -> String {
+    let head = "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n";
+    let design = "[plan]\ndesign = \"interleaved\"\nrounds = 5\nblock = \"3s\"\nwashout = \"1s\"\n";
+    load(&format!("{head}{workloads}{design}{plan}")).unwrap_err().to_string()
+}
+
+#[test]
+fn an_interleaved_plan_needs_a_primary_phases_beside_w0_and_workloads_that_can_pause() {
+    let (primary, writer) = ("[primary]\nrecords = 9\n", "[[neighbour]]\nname = \"n\"\nkind = \"io\"\n");
+    assert!(interleaved_errors(writer, "").contains("an interleaved plan needs a primary"));
+    assert!(interleaved_errors(primary, "").contains("needs phases beside `w0`"));
+    let both = format!("{primary}{writer}");
+    let script = format!("{both}script = \"2s: iodepth = 2\"\n");
+    assert!(interleaved_errors(&script, "").contains("no timetable"), "{}", interleaved_errors(&script, ""));
+    let step = interleaved_errors(&both, "[[plan.step]]\nstart = [\"n\"]\nphase = \"9s\"\n");
+    assert!(step.contains("a step of an interleaved plan has no `phase`"), "{step}");
+    let program = "[[neighbour]]\nname = \"n\"\nkind = \"command\"\ncommand = \"sleep 9\"\n";
+    let program = interleaved_errors(&format!("{primary}{program}"), "");
+    assert!(program.contains("`n` is an external program"), "{program}");
+}
+
+#[test]
+fn a_ladder_without_the_length_of_its_phases_is_refused() {
+    let text = "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\nrecords = 9\n[plan]\n";
+    assert!(load(text).unwrap_err().to_string().contains("`phase` is missing"));
+}

@@ -144,3 +144,45 @@ fn a_closing_phase_has_the_settings_and_the_length_of_w0() {
     assert_eq!((closing.kind, closing.duration_s, closing.settle_s), (PhaseKind::Baseline, 20.0, 3.0));
     assert_eq!((&closing.running, &closing.settings), (&w0.running, &w0.settings));
 }
+
+const INTERLEAVED: &str = "[plan]\ndesign = \"interleaved\"\nwarmup = \"5s\"\nrounds = 8\nblock = \"3s\"\nwashout = \"1s\"\n\
+    vary = { \"writer.iodepth\" = [1, 4, 16] }\n";
+
+#[test]
+fn an_interleaved_plan_has_every_phase_once_in_every_round() {
+    let plan = plan_of(&format!("{PRIMARY}{WRITER}{INTERLEAVED}"));
+    assert_eq!(ids(&plan), ["warmup", "w0", "w1", "w2", "w3"]);
+    let rounds = plan.interleaved.as_ref().unwrap();
+    assert_eq!((rounds.rounds, rounds.orders.len(), rounds.block_s, rounds.washout_s), (8, 8, 3.0, 1.0));
+    for order in &rounds.orders {
+        let mut order = order.clone();
+        order.sort();
+        assert_eq!(order, ["w0", "w1", "w2", "w3"]);
+    }
+    assert!(!rounds.has("warmup") && plan.phases[1..].iter().all(|phase| rounds.has(&phase.id)));
+    assert!(plan.phases[1..].iter().all(|phase| (phase.duration_s, phase.settle_s) == (16.0, 8.0)));
+    assert_eq!(plan.duration_s(), 5.0 + 8.0 * 4.0 * 3.0);
+    assert_eq!(plan.phases[3].settings["writer.iodepth"], 4);
+    assert_eq!(plan.phases[1].running, ["primary"]);
+}
+
+#[test]
+fn steps_take_turns_too_each_with_all_its_settings() {
+    let steps = "[[plan.step]]\nstart = [\"writer\"]\n[[plan.step]]\nset = { \"writer.iodepth\" = 9 }\n";
+    let interleaved = INTERLEAVED.replace("vary = { \"writer.iodepth\" = [1, 4, 16] }\n", steps);
+    let plan = plan_of(&format!("{PRIMARY}{WRITER}{interleaved}"));
+    assert_eq!(ids(&plan), ["warmup", "w0", "w1", "w2"]);
+    assert_eq!(
+        (&plan.phases[2].settings["writer.iodepth"], &plan.phases[3].settings["writer.iodepth"]),
+        (&1.into(), &9.into())
+    );
+    assert_eq!(plan.interleaved.unwrap().orders[0].len(), 3);
+}
+
+#[test]
+fn rounds_that_may_follow_are_planned_too() {
+    let stop = INTERLEAVED.replace("rounds = 8", "rounds = 8\nstop = { interval = \"5%\", at_most = \"150s\" }");
+    let plan = plan_of(&format!("{PRIMARY}{WRITER}{stop}"));
+    let rounds = plan.interleaved.unwrap();
+    assert_eq!((rounds.rounds, rounds.orders.len()), (8, 12), "twelve rounds of 12 s fit into 150 s");
+}

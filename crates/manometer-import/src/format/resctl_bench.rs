@@ -95,6 +95,7 @@ fn read(path: &Path) -> Result<ImportedRun, ImportError> {
             sweep: Settings::new(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: Vec::new(),
             phases: Vec::new(),
         },

@@ -31,6 +31,7 @@ fn plan(unit: &str) -> Plan {
         sweep: Default::default(),
         reference: false,
         goal: None,
+        interleaved: None,
         workloads: vec![
             Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
             Workload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },

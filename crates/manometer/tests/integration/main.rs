@@ -13,6 +13,7 @@ mod db_bench;
 mod doctor;
 mod files;
 mod import;
+mod interleaved;
 mod io;
 mod isolate;
 mod pacing;

@@ -42,6 +42,7 @@ pub fn plan(phases: Vec<Phase>) -> Plan {
         sweep: Default::default(),
         reference: false,
         goal: None,
+        interleaved: None,
         workloads: vec![
             workload("db", Role::Primary, "kv", "ops/s"),
             workload("writer", Role::Neighbour, "io", "MiB/s"),

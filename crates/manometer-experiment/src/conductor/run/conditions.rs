@@ -5,7 +5,8 @@ use std::path::Path;
 use manometer_measure::ByteSize;
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::host::environment;
-use manometer_measure::plan::Phase;
+use manometer_measure::plan::{Phase, Settings};
+use serde_json::Value;
 
 use super::member::Member;
 use crate::experiment::Experiment;
@@ -47,6 +48,17 @@ pub(super) fn too_wide(phase: &Phase, width: Option<f64>, wanted: f64, measured_
             phase.id,
             100.0 * wanted,
         )).in_phases([&phase.id])
+}
+
+/// The widest interval of a pressure is too wide after the last allowed round.
+pub(super) fn rounds_too_wide(rounds: usize, width: Option<f64>, wanted: f64) -> Finding {
+    let got = width.map_or("some have none".to_owned(), |width| format!("the widest is {:.2} % wide", 100.0 * width));
+    let text = format!(
+        "After {rounds} rounds the intervals of the pressures should be {:.2} % wide at most, and {got}. Raise `at_most` of \
+         `plan.stop`, or let the device settle for longer.",
+        100.0 * wanted,
+    );
+    Finding::new("interval-too-wide", Severity::Warning, text)
 }
 
 pub(super) fn recording_on_device(setup: &RunSetup<'_>, experiment: &Experiment) -> Option<Finding> {
@@ -98,15 +110,26 @@ pub(super) fn bounds_direct_writes_only() -> Finding {
     )
 }
 
-pub(super) fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
-    let bytes = experiment.primary.as_ref()?.settings.bytes_to_prepare();
+/// The primary's data fit in memory, and its reads go through the page cache, as far as its `facts` say.
+pub(super) fn database_in_memory(experiment: &Experiment, facts: Option<&Settings>) -> Option<Finding> {
+    let primary = &experiment.primary.as_ref()?.settings;
+    let bytes = primary.bytes_to_prepare();
     let memory_bytes = environment::memory_bytes()?;
-    (0 < bytes && bytes < memory_bytes).then(|| Finding::new("fits-in-memory", Severity::Info, format!(
+    let is_direct = reads_past_page_cache(&primary.get("direct"), facts);
+    (0 < bytes && bytes < memory_bytes && !is_direct).then(|| Finding::new("fits-in-memory", Severity::Info, format!(
             "The primary's data ({:.0} MiB) is smaller than this host's memory ({:.0} MiB): unless it is read past the \
              page cache, most reads never reach the device, and what is lost is processor time.",
             ByteSize(bytes).mib(),
             ByteSize(memory_bytes).mib(),
         )))
+}
+
+/// Whether a workload reads with direct I/O: by its own setting, by what it reported, or by an option of its engine.
+fn reads_past_page_cache(setting: &Value, facts: Option<&Settings>) -> bool {
+    let is_set = |value: &Value| value.as_bool() == Some(true) || value.as_str() == Some("true");
+    let fact = |name: &str| facts.and_then(|facts| facts.get(name));
+    let option = fact("options").and_then(|options| options.get("use_direct_reads"));
+    [Some(setting), fact("direct"), option].into_iter().flatten().any(is_set)
 }
 
 /// Whether `out` is on the device of `directory`: then recording adds to the load.
@@ -130,5 +153,16 @@ mod tests {
         assert!(finding.text.contains("/home/me/secret (fuse.gocryptfs)"), "{}", finding.text);
         assert!(device_unseen(&json!({}), dir).unwrap().text.contains("unknown file system"));
         assert_eq!(device_unseen(&json!({"device": {"name": "sda"}}), dir), None);
+    }
+
+    #[test]
+    fn direct_reads_are_known_by_a_setting_a_fact_or_an_option_of_the_engine() {
+        let facts = |value: Value| value.as_object().cloned();
+        let past = |setting: Value, known: Value| reads_past_page_cache(&setting, facts(known).as_ref());
+        assert!(past(json!(true), Value::Null));
+        assert!(past(Value::Null, json!({"direct": true})));
+        assert!(past(Value::Null, json!({"options": {"use_direct_reads": "true"}})));
+        assert!(!past(Value::Null, json!({"options": {"use_direct_reads": "false"}})));
+        assert!(!past(json!(false), json!({"options": {}})) && !past(Value::Null, Value::Null));
     }
 }

@@ -5,6 +5,7 @@ mod conditions;
 mod member;
 mod messages;
 mod phase;
+mod rounds;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use manometer_measure::clock::next_tick_ns;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::host::Observer;
-use manometer_measure::plan::Plan;
+use manometer_measure::plan::{Phase, Plan};
 use manometer_measure::{Clock as _, MonotonicClock, RecordingError};
 use manometer_session::controller::{Controller, WorkerEvent};
 use manometer_session::protocol::{Control, Message};
@@ -52,15 +53,17 @@ pub(super) fn run(
     let mut run = Run::begin(experiment, setup, prepared, ledger, watch)?;
     let writes = run.isolated.limits_direct_writes_only(experiment).then(bounds_direct_writes_only);
     let unseen = device_unseen(&run.environment, &experiment.directory);
-    let conditions = [unseen, recording_on_device(setup, experiment), database_in_memory(experiment), writes];
+    let conditions = [unseen, recording_on_device(setup, experiment), writes];
     let known = experiment.findings.iter().chain(&prepared.findings).cloned();
     for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
     }
     run.prepare()?;
-    for phase in run.plan.phases.clone() {
-        run.phase(&phase)?;
+    let facts = run.members.first().and_then(|primary| primary.facts.as_ref());
+    if let Some(finding) = database_in_memory(experiment, facts) {
+        run.finding(finding)?;
     }
+    run.phases()?;
     run.end(created)
 }
 
@@ -85,7 +88,7 @@ struct Run<'a> {
     /// The end of the current phase, and the duration of the later ones.
     phase_end_ns: u64,
     after_phase_s: f64,
-    /// When to stop extending phases, and the samples of the current one.
+    /// When to stop extending phases or adding rounds, and the samples of the current phase.
     stop: Option<PhaseStop>,
     live: LiveMetrics,
     failed: bool,
@@ -99,6 +102,16 @@ impl Run<'_> {
     fn finding(&mut self, finding: Finding) -> Result<(), RecordingError> {
         (self.watch)(ProgressUpdate::Finding(&finding));
         self.recorder.recording.event(MonotonicClock.now_ns(), Event::Finding(finding))
+    }
+
+    /// Runs all phases: one after another, and those of an interleaved plan in rounds, after the others.
+    fn phases(&mut self) -> Result<(), RunError> {
+        let rounds = self.plan.interleaved.clone();
+        let is_in_blocks = |phase: &Phase| rounds.as_ref().is_some_and(|rounds| rounds.has(&phase.id));
+        for phase in self.plan.phases.clone().iter().filter(|phase| !is_in_blocks(phase)) {
+            self.phase(phase)?;
+        }
+        rounds.map_or(Ok(()), |rounds| self.rounds(&rounds))
     }
 
     /// Writes `environment.json`, with the facts that observers have of the device.

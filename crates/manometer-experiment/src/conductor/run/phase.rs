@@ -35,19 +35,9 @@ impl Run<'_> {
 
     /// Measures one phase; returns the reason if it did not reach its end.
     fn measure(&mut self, phase: &Phase) -> Result<Option<String>, RunError> {
-        if let Some(reason) = self.obstacle(phase) {
+        if let Some(reason) = self.apply_settings(phase)? {
             return Ok(Some(reason));
         }
-        self.enter(phase)?;
-        self.pump(MonotonicClock.now_ns() + SETTING_PATIENCE_NS, |run| {
-            run.obstacle(phase).is_some() || run.members.iter().all(|member| !member.pending)
-        })?;
-        let late = self.members.iter().find(|member| member.pending).map(|member| member.part.name.clone());
-        if let Some(name) = late.filter(|_| self.obstacle(phase).is_none()) {
-            self.failed = true;
-            return Ok(Some(format!("`{name}` did not apply its settings within a minute")));
-        }
-        self.start_and_pause(phase);
         let begin_ns = next_tick_ns(MonotonicClock.now_ns() + seconds_ns(phase.settle_s), self.interval_ns);
         self.phase_end_ns = begin_ns + self.whole_intervals_ns(phase.duration_s);
         self.after_phase_s = self.time_after(phase);
@@ -65,7 +55,7 @@ impl Run<'_> {
         self.live.begin_phase(begin_ns);
         let end_ns = loop {
             // Samples end a moment after the tick: the phase lasts until that of its last tick has arrived.
-            let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
+            let end_ns = self.phase_end_ns + self.sample_lateness_ns();
             self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
             if let Some(reason) = self.obstacle(phase) {
                 return Ok(Some(reason));
@@ -81,6 +71,29 @@ impl Run<'_> {
             self.halt(&error.into())?;
         }
         Ok(None)
+    }
+
+    /// Brings `phase` into force: its settings, and who runs. Returns the reason if it cannot.
+    pub(super) fn apply_settings(&mut self, phase: &Phase) -> Result<Option<String>, RunError> {
+        if let Some(reason) = self.obstacle(phase) {
+            return Ok(Some(reason));
+        }
+        self.enter(phase)?;
+        self.pump(MonotonicClock.now_ns() + SETTING_PATIENCE_NS, |run| {
+            run.obstacle(phase).is_some() || run.members.iter().all(|member| !member.pending)
+        })?;
+        let late = self.members.iter().find(|member| member.pending).map(|member| member.part.name.clone());
+        if let Some(name) = late.filter(|_| self.obstacle(phase).is_none()) {
+            self.failed = true;
+            return Ok(Some(format!("`{name}` did not apply its settings within a minute")));
+        }
+        self.start_and_pause(phase);
+        Ok(self.obstacle(phase))
+    }
+
+    /// How long samples may take to arrive after their tick.
+    pub(super) fn sample_lateness_ns(&self) -> u64 {
+        (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS)
     }
 
     /// Extends `phase`, measured since `begin_ns`, if its confidence interval is too wide and its maximum length allows it;
@@ -109,7 +122,7 @@ impl Run<'_> {
     }
 
     /// Why `phase` cannot run or continue.
-    fn obstacle(&self, phase: &Phase) -> Option<String> {
+    pub(super) fn obstacle(&self, phase: &Phase) -> Option<String> {
         if self.interrupted() {
             return Some("the run was interrupted".to_owned());
         }
@@ -178,16 +191,16 @@ impl Run<'_> {
         }
     }
 
-    fn whole_intervals_ns(&self, seconds: f64) -> u64 {
+    pub(super) fn whole_intervals_ns(&self, seconds: f64) -> u64 {
         (seconds_ns(seconds) / self.interval_ns).max(1) * self.interval_ns
     }
 
-    fn time_after(&self, phase: &Phase) -> f64 {
+    pub(super) fn time_after(&self, phase: &Phase) -> f64 {
         let after = self.plan.phases.iter().skip_while(|other| other.id != phase.id).skip(1);
         after.map(|phase| phase.settle_s + phase.duration_s).sum()
     }
 }
 
-fn seconds_ns(seconds: f64) -> u64 {
+pub(super) fn seconds_ns(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }

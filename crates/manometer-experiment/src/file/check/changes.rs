@@ -42,7 +42,7 @@ impl Checker<'_> {
     pub(super) fn read_steps(
         &mut self,
         root: &Node,
-        plan: &PlanTable,
+        (plan, phase): (&PlanTable, Span),
         (neighbours, changing): (&[Neighbour], &[Neighbour]),
         block_size: u64,
     ) -> Vec<PlanStep> {
@@ -59,7 +59,7 @@ impl Checker<'_> {
             let start = self.read_neighbour_names(node, "start", neighbours);
             let stop = self.read_neighbour_names(node, "stop", neighbours);
             let label = table.label.clone().unwrap_or_else(|| default_label(table));
-            steps.push(PlanStep { label, changes, start, stop, phase: table.phase.unwrap_or(plan.phase) });
+            steps.push(PlanStep { label, changes, start, stop, phase: table.phase.unwrap_or(phase) });
         }
         steps
     }

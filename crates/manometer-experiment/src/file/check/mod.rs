@@ -2,6 +2,7 @@
 //! the first.
 
 mod changes;
+mod design;
 mod isolation;
 mod preparation;
 mod reading;
@@ -25,7 +26,8 @@ use super::source::Sources;
 use super::tables::{DeviceTable, ExperimentTable, GoalTable, PlanTable};
 use super::tree::Node;
 use crate::experiment::{
-    Experiment, LadderKey, Neighbour, PhaseStop, PlanStep, PlanTimes, Workload, format_settings, invalid_phase,
+    Experiment, LadderKey, Neighbour, PlanDesign, PlanStep, PlanTimes, Workload, format_settings, invalid_phase,
+    phase_states,
 };
 
 /// The percentiles that a latency criterion can name.
@@ -80,11 +82,11 @@ impl Checker<'_> {
             return None;
         }
         let (mut neighbours, mut primary) = (neighbours, primary);
-        let (ladder, steps) = self.read_phases(root, &plan, (&mut neighbours, &mut primary), block_size);
+        let times = self.read_times(root, &plan, interval)?;
+        let (ladder, steps) = self.read_phases(root, (&plan, times.phase), (&mut neighbours, &mut primary), block_size);
         let sweep = self.read_sweep(root, primary.as_ref(), &neighbours);
         let sweep_rules = self.read_sweep_rules(root, &sweep);
-        let stop = self.read_phase_stop(root, &plan);
-        let experiment = Experiment {
+        let mut experiment = Experiment {
             name,
             seed,
             criterion,
@@ -97,7 +99,7 @@ impl Checker<'_> {
             prepare: prepare?,
             primary,
             neighbours,
-            times: times_of(&plan, stop),
+            times,
             ladder,
             steps,
             sweep,
@@ -109,6 +111,8 @@ impl Checker<'_> {
             resolved: root.to_json(),
         }
         .with_absolute_paths();
+        self.check_blocks(root, &experiment);
+        experiment.times.stop = self.read_phase_stop(root, longest(&experiment));
         if self.errors.is_empty() {
             self.check_runs(root, &experiment, block_size);
         }
@@ -167,7 +171,7 @@ impl Checker<'_> {
     fn read_phases(
         &mut self,
         root: &Node,
-        plan: &PlanTable,
+        (plan, phase): (&PlanTable, Span),
         (neighbours, primary): (&mut [Neighbour], &mut Option<Workload>),
         block_size: u64,
     ) -> (Vec<LadderKey>, Vec<PlanStep>) {
@@ -175,7 +179,7 @@ impl Checker<'_> {
         changing
             .extend(primary.iter().map(|primary| Neighbour { table: primary.name.clone(), workload: primary.clone() }));
         let ladder = self.read_ladder(root, &changing, block_size);
-        let steps = self.read_steps(root, plan, (neighbours, &changing), block_size);
+        let steps = self.read_steps(root, (plan, phase), (neighbours, &changing), block_size);
         let scripted = changing.iter().any(|one| script_of(one).is_some());
         if [!ladder.is_empty(), !steps.is_empty(), scripted].into_iter().filter(|used| *used).count() > 1 {
             let origin = root.get("plan").map(|plan| plan.key_origin.clone());
@@ -185,7 +189,12 @@ impl Checker<'_> {
         if !scripted {
             return (ladder, steps);
         }
-        let steps = scripted_steps(&mut changing, neighbours.len(), plan.phase, block_size);
+        if plan.design == PlanDesign::Interleaved {
+            let origin = root.get("plan").map(|plan| plan.key_origin.clone());
+            let help = "a timetable is a sequence of its own: use the design `ladder`, or `vary`";
+            self.report("an interleaved plan has no timetable (`script`)", origin.as_ref(), Some(help));
+        }
+        let steps = scripted_steps(&mut changing, neighbours.len(), phase, block_size);
         let without_scripts = changing.into_iter().map(|one| one.workload);
         for (workload, without) in
             neighbours.iter_mut().map(|one| &mut one.workload).chain(primary.as_mut()).zip(without_scripts)
@@ -224,7 +233,7 @@ impl Checker<'_> {
         }
         let all = [
             ("warmup", plan.warmup),
-            ("phase", plan.phase),
+            ("phase", plan.phase.unwrap_or_default()),
             ("baseline", plan.baseline.unwrap_or_default()),
             ("settle", plan.settle),
             ("solo_warmup", plan.solo_warmup),
@@ -236,7 +245,7 @@ impl Checker<'_> {
             let help = "it measures the primary alone once more: add a `[primary]`, or remove `closing`";
             self.report("`closing` needs a primary", origin("closing").as_ref(), Some(help));
         }
-        for (key, span) in [("phase", Some(plan.phase)), ("baseline", plan.baseline)] {
+        for (key, span) in [("phase", plan.phase), ("baseline", plan.baseline)] {
             if span.is_some_and(|span| span < interval) {
                 let help = format!("a phase consists of whole sample intervals, here of {interval}");
                 self.report(format!("`{key}` is shorter than the sample interval"), origin(key).as_ref(), Some(&help));
@@ -303,14 +312,17 @@ fn default_metric(primary: Option<&Workload>) -> String {
     operation.map_or_else(|| "throughput".to_owned(), |operation| format!("response.{operation}.p99"))
 }
 
-fn times_of(plan: &PlanTable, stop: Option<PhaseStop>) -> PlanTimes {
-    PlanTimes {
-        warmup: plan.warmup,
-        baseline: plan.baseline.unwrap_or(plan.phase),
-        phase: plan.phase,
-        settle: plan.settle,
-        solo: plan.solo.then_some(plan.solo_warmup),
-        closing: plan.closing,
-        stop,
+/// What `plan.stop` extends, and how long it is in the file: the longest phase, or all rounds.
+fn longest(experiment: &Experiment) -> (&'static str, Span) {
+    let PlanTimes { phase, baseline, blocks, .. } = experiment.times;
+    match blocks {
+        Some(blocks) => {
+            let rounds_s = blocks.length_s(1 + phase_states(experiment).len());
+            ("the rounds", Span(Duration::try_from_secs_f64(rounds_s).unwrap_or(Duration::MAX)))
+        }
+        None => {
+            let longest = experiment.steps.iter().map(|step| step.phase).chain([baseline]).fold(phase, Ord::max);
+            ("a phase", longest)
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The order and the repeats of a sweep, and when phases and repeats have been measured enough.
 
+use manometer_measure::Span;
 use manometer_measure::suggest::correction;
 use serde_json::Value;
 
 use super::Checker;
 use super::reading::property_names;
 use crate::experiment::{PhaseStop, RepeatStop, RunOrder, SweepRules, SweepStop};
-use crate::file::tables::{PlanTable, SweepTable};
+use crate::file::tables::SweepTable;
 use crate::file::tree::Node;
 
 /// The maximum number of repeats, and of runs between references: more are a typing error.
@@ -99,15 +100,14 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads `plan.stop`.
-    pub(super) fn read_phase_stop(&mut self, root: &Node, plan: &PlanTable) -> Option<PhaseStop> {
+    /// Reads `plan.stop` of a plan in which `what` it extends is `longest` long.
+    pub(super) fn read_phase_stop(&mut self, root: &Node, (what, longest): (&str, Span)) -> Option<PhaseStop> {
         let node = root.get("plan").and_then(|plan| plan.get("stop"))?;
         let stop: PhaseStop = self.read_table(node, "stop")?;
-        let longest = plan.step.iter().filter_map(|step| step.phase).chain(plan.baseline).fold(plan.phase, Ord::max);
         if let Some(at_most) = stop.at_most.filter(|at_most| *at_most < longest) {
             let origin = node.get("at_most").map(|node| node.origin.clone());
-            let help = format!("write at least {longest}, the length of the longest phase");
-            self.report(format!("`at_most = {at_most}` is shorter than a phase"), origin.as_ref(), Some(&help));
+            let help = format!("write at least {longest}, the length of {what}");
+            self.report(format!("`at_most = {at_most}` is shorter than {what}"), origin.as_ref(), Some(&help));
         }
         Some(stop)
     }

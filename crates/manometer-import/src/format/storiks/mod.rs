@@ -352,6 +352,7 @@ impl Log {
             sweep: Settings::new(),
             reference: false,
             goal: None,
+            interleaved: None,
             workloads: workloads.collect(),
             phases: Vec::new(),
         };

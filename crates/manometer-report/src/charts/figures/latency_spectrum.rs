@@ -69,9 +69,9 @@ fn rows(reader: &RecordingReader) -> Vec<SpectrumPoint> {
     let mut rows = Vec::new();
     for operation in log.operations() {
         for (order, phase) in reader.summary.phases.iter().enumerate() {
-            let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { continue };
+            let stretches_s = phase.stretches_s();
             for (due, tag) in [(false, operation.clone()), (true, response_tag(&operation))] {
-                let histogram = log.between(&tag, begin_s, end_s);
+                let histogram = log.during(&tag, &stretches_s);
                 let requests = histogram.len();
                 rows.extend(spectrum(&histogram).map(|(one_in, latency_us)| SpectrumPoint {
                     operation: operation.clone(),

@@ -22,6 +22,7 @@ charts! {
     pressure_differences
     pressure_steps
     timeline
+    blocks
     latency_spectrum
     criterion_distribution
     distribution_grid

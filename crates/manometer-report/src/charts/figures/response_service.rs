@@ -36,9 +36,9 @@ fn draw(reader: &RecordingReader) -> Drawing {
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     for operation in log.operations() {
         for (order, phase) in reader.summary.phases.iter().enumerate() {
-            let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { continue };
+            let stretches_s = phase.stretches_s();
             let [service, response] =
-                [operation.clone(), response_tag(&operation)].map(|tag| log.between(&tag, begin_s, end_s));
+                [operation.clone(), response_tag(&operation)].map(|tag| log.during(&tag, &stretches_s));
             let name = phase_name(&phase.id, &phase.label);
             let both = spectrum(&service).zip(spectrum(&response));
             rows.extend(both.map(|((one_in, service_us), (_, response_us))| PercentilePoint {

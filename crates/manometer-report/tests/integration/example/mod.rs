@@ -84,6 +84,7 @@ fn plan(experiment: &str, neighbour: &str, scripts: &[Script]) -> Plan {
         sweep: Default::default(),
         reference: false,
         goal: None,
+        interleaved: None,
         workloads: vec![
             workload("primary", Role::Primary, "kv", "ops/s"),
             workload(neighbour, Role::Neighbour, "io", "MiB/s"),

@@ -92,6 +92,7 @@ fn phase(recording: &Recording, script: &Script, alone: f64, sure: Sure) -> Phas
         kind: script.kind,
         start_s,
         end_s,
+        blocks: Vec::new(),
         steady: (sure == Sure::Intervals).then_some(script.id != "w3"),
         settings: settings("writer", script),
         performance: MeanEstimate { unit: "ops/s".into(), ..MeanEstimate::default() },
@@ -128,6 +129,7 @@ fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
         claim: String::new(),
         verdict: Verdict::default(),
         goal: None,
+        interleaved: None,
         scale_rule: "in order of pressure, a phase begins a new step when its pressure differs significantly (95 %, \
                      Holm-corrected) from that of the step's first phase"
             .into(),

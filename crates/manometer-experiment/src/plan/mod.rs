@@ -1,27 +1,30 @@
 //! The phases of a run, from an experiment.
 
-use manometer_measure::plan::{Phase, PhaseKind, Plan, Role, Settings, Workload as PlannedWorkload};
+mod block_orders;
 
-use crate::experiment::{Experiment, PhaseState, Workload, format_settings, phase_states};
+use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan, Role, Settings, Workload as PlannedWorkload};
+
+pub(crate) use self::block_orders::balanced_rounds;
+use self::block_orders::block_orders;
+use crate::experiment::{BlockTimes, Experiment, PhaseState, Workload, format_settings, phase_states};
 
 /// The plan of one run of `experiment`.
 pub fn plan(experiment: &Experiment) -> Plan {
     let states = phase_states(experiment);
     let mut phases = solo_phases(experiment, &states);
+    let mut interleaved = None;
     let times = &experiment.times;
     let warmup_s = Some(times.warmup.seconds()).filter(|seconds| *seconds > 0.0);
     phases.extend(warmup_s.and_then(|warmup_s| {
         primary_alone(experiment, &states, ("warmup", "warm-up"), PhaseKind::Warmup, (0.0, warmup_s))
     }));
-    let (baseline_s, settle_s) = (times.baseline.seconds(), times.settle.seconds());
-    let baseline = |id_and_label, settle_s| {
-        primary_alone(experiment, &states, id_and_label, PhaseKind::Baseline, (settle_s, baseline_s))
-    };
-    phases.extend(baseline(("w0", "no neighbour"), 0.0));
-    let numbered = states.iter().enumerate();
-    phases.extend(numbered.map(|(index, state)| pressure_phase(experiment, &states, index + 1, state)));
-    if times.closing {
-        phases.extend(baseline(("closing", "no neighbour, again"), settle_s));
+    let measured = measured_phases(experiment, &states);
+    match times.blocks {
+        Some(blocks) => {
+            interleaved = Some(interleaved_rounds(experiment, blocks, &measured));
+            phases.extend(measured.into_iter().map(|phase| in_blocks(phase, blocks)));
+        }
+        None => phases.extend(measured),
     }
     let primary = experiment.primary.iter().map(|primary| planned_workload(Role::Primary, primary));
     let neighbours = experiment.neighbours.iter().map(|one| planned_workload(Role::Neighbour, &one.workload));
@@ -33,9 +36,48 @@ pub fn plan(experiment: &Experiment) -> Plan {
         sweep: experiment.swept.clone(),
         reference: experiment.reference,
         goal: experiment.goal,
+        interleaved,
         workloads: primary.chain(neighbours).collect(),
         phases,
     }
+}
+
+/// `w0`, the ladder or the steps, and the closing phase.
+fn measured_phases(experiment: &Experiment, states: &[PhaseState]) -> Vec<Phase> {
+    let times = &experiment.times;
+    let (baseline_s, settle_s) = (times.baseline.seconds(), times.settle.seconds());
+    let baseline = |id_and_label, settle_s| {
+        primary_alone(experiment, states, id_and_label, PhaseKind::Baseline, (settle_s, baseline_s))
+    };
+    let mut phases: Vec<Phase> = baseline(("w0", "no neighbour"), 0.0).into_iter().collect();
+    let numbered = states.iter().enumerate();
+    phases.extend(numbered.map(|(index, state)| pressure_phase(experiment, states, index + 1, state)));
+    if times.closing {
+        phases.extend(baseline(("closing", "no neighbour, again"), settle_s));
+    }
+    phases
+}
+
+/// The rounds of `phases`, with those that may follow.
+fn interleaved_rounds(experiment: &Experiment, blocks: BlockTimes, phases: &[Phase]) -> InterleavedRounds {
+    let BlockTimes { rounds, block, washout } = blocks;
+    let longest_s = experiment.times.stop.map(|stop| stop.max_length_s(blocks.length_s(phases.len())));
+    let max_rounds = longest_s.map_or(rounds, |longest_s| blocks.max_rounds(phases.len(), longest_s));
+    let further = (max_rounds - rounds) as usize;
+    let orders = block_orders(phases.len(), rounds as usize, further, experiment.seed).into_iter();
+    let ids = |order: Vec<usize>| order.into_iter().map(|phase| phases[phase].id.clone()).collect();
+    InterleavedRounds {
+        rounds,
+        block_s: block.seconds(),
+        washout_s: washout.seconds(),
+        orders: orders.map(ids).collect(),
+    }
+}
+
+/// `phase` as the blocks of it in all planned rounds.
+fn in_blocks(phase: Phase, blocks: BlockTimes) -> Phase {
+    let rounds = f64::from(blocks.rounds);
+    Phase { duration_s: rounds * blocks.measured_s(), settle_s: rounds * blocks.washout.seconds(), ..phase }
 }
 
 fn planned_workload(role: Role, workload: &Workload) -> PlannedWorkload {
