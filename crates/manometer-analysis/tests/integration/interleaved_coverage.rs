@@ -150,11 +150,12 @@ fn carry_over_share(host: Host, after: [f64; PHASES], seed: u64) -> f64 {
 
 #[test]
 fn carry_over_is_seldom_found_where_there_is_none_and_mostly_where_there_is() {
+    // The test is somewhat liberal where a saw-tooth keeps step with the rounds; `docs/analysis.md` says by how much.
     let mut outside = Vec::new();
     for (seed, host) in hosts().into_iter().enumerate() {
         let share = carry_over_share(host, [1.0; PHASES], 2_000 + seed as u64);
         println!("{host:?}: {share:.3} significant without carry-over");
-        if share > 0.08 {
+        if share > 0.1 {
             outside.push((host, share));
         }
     }
