@@ -43,7 +43,6 @@
 //! subtree takes a new epoch instead of a walk over it; prefixes are hashed in one pass; `..` is resolved on the way,
 //! since behind a symbolic link it is not what the text of the path says.
 
-mod acl;
 mod attributes;
 mod cache;
 mod credentials;
@@ -60,8 +59,7 @@ mod resolver;
 mod store;
 mod table;
 
-pub use acl::{Acl, AclEntry, Tag};
-pub use attributes::{Access, Attributes, Entry, Kind, STICKY};
+pub use attributes::{Access, Acl, AclEntry, Attributes, Entry, Kind, STICKY, Tag};
 pub use cache::{Change, GRANTS_MAX, Lookup, OpenChange, Options, PathCache, Ticket};
 pub use credentials::{Capabilities, Credentials, Principal};
 pub use errno::{Errno, ResolveError};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::acl::Acl;
+use crate::attributes::Acl;
 use crate::attributes::{Access, Attributes, Kind};
 use crate::cache::Change;
 use crate::credentials::Credentials;

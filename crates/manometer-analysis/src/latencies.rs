@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
 
+use crate::estimate::LatencySummary;
 use crate::recording_data::RecordingData;
-use crate::summary::LatencySummary;
 use crate::time_series::latency_intervals;
 
 const NS_PER_US: f64 = 1e3;

@@ -6,6 +6,7 @@
 pub mod compare;
 pub mod criterion;
 mod criterion_series;
+mod estimate;
 mod fairness;
 pub mod fidelity;
 pub mod findings;

@@ -3,9 +3,9 @@
 //! A longer phase is more of the same: its mean has less variance by the factor of its length, and more degrees of
 //! freedom by the same factor. Where the phase was not stationary, the estimate is too low.
 
+use crate::estimate::{IntervalEstimate, NeededLength};
 use crate::pressure::{Performance, pressure_interval};
 use crate::statistics::SampleMean;
-use crate::summary::{IntervalEstimate, NeededLength};
 use manometer_measure::plan::BetterDirection;
 
 /// An interval of a pressure that is wider than this is too wide: a tenth of the performance in `w0`.
@@ -58,7 +58,7 @@ pub(crate) fn for_rounds(pressure: &IntervalEstimate, rounds: usize, measured_s:
     let needed = (rounds as f64 * factor).ceil();
     let reason =
         format!("for an interval of the pressure no wider than {GREATEST_WIDTH:.2} run at least {needed:.0} rounds");
-    (factor > 1.0 && factor <= GREATEST_FACTOR).then(|| NeededLength {
+    (factor > 1.0 && factor <= GREATEST_FACTOR).then_some(NeededLength {
         phase_s: factor * measured_s,
         width: Some(GREATEST_WIDTH),
         reason,

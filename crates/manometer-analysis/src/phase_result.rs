@@ -7,6 +7,7 @@ use manometer_measure::{Phase, PhaseKind, Recording, Workload};
 
 use crate::criterion::ThroughputUnit;
 use crate::criterion_series::{SOLO, criterion_series, no_samples};
+use crate::estimate::IntervalEstimate;
 use crate::interleaved::{Block, block_series, blocks_of, paired, pressure_of_rounds};
 use crate::measured_time::MeasuredTime;
 use crate::needed_length;
@@ -16,7 +17,6 @@ use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
 use crate::statistics::memory::sample_means;
 use crate::steady_state::{SteadyStateTest, WarmUp, visible_warm_up};
-use crate::summary::IntervalEstimate;
 use crate::time_series::{TimeSeries, throughput};
 
 /// A phase of the plan with everything that was computed from it.

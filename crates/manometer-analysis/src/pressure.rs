@@ -2,10 +2,10 @@
 
 use manometer_measure::plan::BetterDirection;
 
+use crate::estimate::{IntervalEstimate, MeanEstimate};
 use crate::statistics::SampleMean;
 use crate::statistics::fieller::ratio_interval;
 use crate::statistics::moments::{mean, quantiles};
-use crate::summary::{IntervalEstimate, MeanEstimate};
 
 /// The quantiles reported where there is no interval.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];

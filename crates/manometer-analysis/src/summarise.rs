@@ -8,6 +8,7 @@ use manometer_measure::plan::{BetterDirection, Criterion};
 use manometer_measure::{Event, PhaseKind, Recording};
 
 use crate::criterion::Metric;
+use crate::estimate::IntervalEstimate;
 use crate::fairness::{Tenant, fairness};
 use crate::fidelity::Fidelity;
 use crate::findings::evaluate_rules;
@@ -20,8 +21,8 @@ use crate::recording_data::RecordingData;
 use crate::rounds_result::{RoundsResult, StateKind};
 use crate::scale::{self, PressureScale, ScalePoint};
 use crate::summary::{
-    BlockStateSummary, BlockSummary, CarryOverSummary, Fairness, InterleavedSummary, IntervalEstimate,
-    NeighbourSummary, PhaseSummary, Summary,
+    BlockStateSummary, BlockSummary, CarryOverSummary, Fairness, InterleavedSummary, NeighbourSummary, PhaseSummary,
+    Summary,
 };
 use crate::verdict::{goal_result, headline, judge, judged_by, main_operation, with_criterion};
 

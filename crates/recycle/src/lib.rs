@@ -44,8 +44,8 @@
 //! The design follows N. Y. Song, *Efficient Data Management Schemes for High-performance Storage Devices*, doctoral thesis,
 //! Seoul National University, 2018, sections 2.3.1 and 3.1, cited here as Song 2018. It runs on Linux.
 
-mod budget;
 pub mod c;
+mod choices;
 mod core;
 mod counters;
 mod error;
@@ -62,13 +62,13 @@ mod signal;
 pub mod storage;
 mod system;
 mod userfaultfd;
-mod write_out;
 
-pub use budget::Budget;
+pub use self::core::Budget;
+pub use choices::{Faults, Policy, Replacement, UnknownName};
 pub use counters::Counters;
 pub use error::{Error, Result};
 pub use mapping::{MappedPin, Mapping};
-pub use options::{Advice, Faults, OnError, Options, Policy, Recovery, Replacement, UnknownName};
+pub use options::{Advice, OnError, Options, Recovery};
 pub use pin::{PagePin, PagePinMut};
 pub use region::Region;
 

@@ -4,9 +4,9 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 
+use crate::core::write_out::consecutive;
 use crate::system::Memory;
 use crate::userfaultfd::{Fault, Userfaultfd};
-use crate::write_out::consecutive;
 use crate::{Error, Faults, PAGE_BYTES, Result};
 
 /// Pages between two that are protected together. Protecting what lies between costs less than flushing the translation

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::core::{Core, Parts};
 use crate::handler_thread::HandlerThread;
 use crate::mapped::MappedMemory;
-use crate::region::{budget_of, capacity, check_page, check_page_size, check_range, check_writable, pages_of, parts};
+use crate::region::{
+    Region, budget_of, capacity, check_page, check_page_size, check_range, check_writable, pages_of, parts,
+};
 use crate::signal::Registration;
 use crate::storage::{FileStorage, Storage};
 use crate::{Advice, Counters, Error, Faults, Options, PAGE_BYTES, PagePin, Result};
@@ -44,6 +46,16 @@ pub struct Mapping {
 enum Answers {
     Signal(Registration),
     Thread(HandlerThread),
+}
+
+impl Region {
+    /// A region of `file` that is mapped: its pages have addresses.
+    ///
+    /// # Errors
+    /// As [`Region::open`]; or the system lacks or forbids userfaultfd.
+    pub fn map(file: &File, options: &Options) -> Result<Mapping> {
+        Mapping::new(file, options)
+    }
 }
 
 impl Mapping {

@@ -5,7 +5,6 @@ use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
 
 use crate::core::{Core, Parts};
-use crate::mapping::Mapping;
 use crate::page::PageWord;
 use crate::storage::{FileStorage, Storage};
 use crate::system::has_supported_pages;
@@ -30,14 +29,6 @@ impl Region {
         let storage = FileStorage::new(file)?;
         let is_writable = storage.is_writable();
         Self::on(Arc::new(storage), is_writable, options)
-    }
-
-    /// A region of `file` that is mapped: its pages have addresses.
-    ///
-    /// # Errors
-    /// As [`Region::open`]; or the system lacks or forbids userfaultfd.
-    pub fn map(file: &File, options: &Options) -> Result<Mapping> {
-        Mapping::new(file, options)
     }
 
     /// A region of any storage.
@@ -184,7 +175,7 @@ pub(crate) fn budget_of(options: &Options) -> Result<Budget> {
 
 /// The parts of a region that is not mapped.
 pub(crate) fn parts(
-    slots: &Arc<crate::budget::Slots>,
+    slots: &Arc<crate::core::budget::Slots>,
     storage: Arc<dyn Storage>,
     is_writable: bool,
     options: &Options,

@@ -3,10 +3,6 @@
 use manometer_measure::plan::{BetterDirection, Criterion};
 use serde::Serialize;
 
-use super::pair::{Comparison, PhaseComparison};
-use super::series::{PhaseSeries, SeriesComparison};
-use crate::verdict::Grade;
-
 /// Whether a performance is shown to be no worse than another, beyond the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -43,53 +39,12 @@ impl Gate {
     }
 
     /// The gate of all phases together: worse where one is, undecided where one is undecided or `has_unknown`.
-    fn of_all(phases: impl Iterator<Item = Self>, has_unknown: bool) -> Self {
+    pub(super) fn of_all(phases: impl Iterator<Item = Self>, has_unknown: bool) -> Self {
         let phases: Vec<Self> = phases.collect();
         match phases.contains(&Self::Worse) {
             true => Self::Worse,
             false if has_unknown || phases.contains(&Self::Undecided) => Self::Undecided,
             false => Self::NoWorse,
-        }
-    }
-}
-
-impl Comparison {
-    /// Whether B is shown to be no worse than A: in every phase of A, on a result that is not void.
-    pub fn gate(&self) -> Gate {
-        if self.verdict.grade == Grade::Void {
-            return Gate::Undecided;
-        }
-        let lacks_phases = self.not_compared.iter().any(|phase| phase.starts_with("A "));
-        Gate::of_all(self.phases.iter().map(|phase| phase.gate), lacks_phases)
-    }
-
-    /// The phases for which the gate cannot be decided.
-    pub fn undecided(&self) -> impl Iterator<Item = &PhaseComparison> {
-        self.phases.iter().filter(|phase| phase.gate == Gate::Undecided)
-    }
-}
-
-impl SeriesComparison {
-    /// Whether no phase has a regression, and the last recording is shown to be no worse than those before it.
-    pub fn gate(&self) -> Gate {
-        if self.verdict.grade == Grade::Void {
-            return Gate::Undecided;
-        }
-        Gate::of_all(self.phases.iter().map(PhaseSeries::gate), false)
-    }
-}
-
-impl PhaseSeries {
-    /// Worse after a regression; else whether the last recording is shown to be no worse than those since the last change.
-    pub fn gate(&self) -> Gate {
-        match (self.regression(), &self.latest) {
-            (Some(_), _) => Gate::Worse,
-            (None, Some(latest)) => latest.gate,
-            // The last recording is itself the first after a change for the better.
-            (None, None) if self.changes.last().is_some_and(|change| change.index + 1 == self.performances.len()) => {
-                Gate::NoWorse
-            }
-            (None, None) => Gate::Undecided,
         }
     }
 }

@@ -11,14 +11,15 @@ use serde::Serialize;
 use super::conditions::condition_differences;
 use super::error::CompareError;
 use super::gate::Gate;
+use super::judge::judge_comparison;
 use super::run_findings::run_findings;
 use super::runs::{Run, RunGroup, RunPhase, RunSet};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty, runs_needed};
+use crate::estimate::IntervalEstimate;
 use crate::findings::sort_by_threat;
 use crate::statistics::bootstrap::{BootstrapMean, RunValue, difference_interval, ratio_interval};
 use crate::statistics::moments::mean;
-use crate::summary::IntervalEstimate;
-use crate::verdict::{Verdict, judge_comparison, narrowed_length_s};
+use crate::verdict::{Grade, Verdict, narrowed_length_s};
 
 /// The comparison of two recordings, or two sets of repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,6 +107,22 @@ impl Comparison {
 const SEED: u64 = 1;
 
 const NO_REPEAT: &str = "the phase is too short for a confidence interval, and there is no second run to compare with";
+
+impl Comparison {
+    /// Whether B is shown to be no worse than A: in every phase of A, on a result that is not void.
+    pub fn gate(&self) -> Gate {
+        if self.verdict.grade == Grade::Void {
+            return Gate::Undecided;
+        }
+        let lacks_phases = self.not_compared.iter().any(|phase| phase.starts_with("A "));
+        Gate::of_all(self.phases.iter().map(|phase| phase.gate), lacks_phases)
+    }
+
+    /// The phases for which the gate cannot be decided.
+    pub fn undecided(&self) -> impl Iterator<Item = &PhaseComparison> {
+        self.phases.iter().filter(|phase| phase.gate == Gate::Undecided)
+    }
+}
 
 /// Compares `b` with `a`; differences of less than the share `bound` do not matter.
 ///

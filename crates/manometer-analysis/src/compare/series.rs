@@ -8,13 +8,15 @@ use serde::Serialize;
 
 use super::conditions::condition_differences;
 use super::error::CompareError;
+use super::gate::Gate;
+use super::judge::judge_comparison;
 use super::pair::{Measurement, PhaseComparison, check_distinct, common_criterion, compare_phase, phase_name};
 use super::run_findings::run_findings;
 use super::runs::{RunGroup, RunPhase, RunSet};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty};
 use crate::findings::sort_by_threat;
 use crate::statistics::change_points::{ChangePoint, change_points};
-use crate::verdict::{Verdict, judge_comparison};
+use crate::verdict::{Grade, Verdict};
 
 /// The comparison of a series of recordings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -111,6 +113,31 @@ impl SeriesComparison {
     /// The phases with a regression.
     pub fn regressions(&self) -> impl Iterator<Item = &PhaseSeries> {
         self.phases.iter().filter(|phase| phase.regression().is_some())
+    }
+}
+
+impl SeriesComparison {
+    /// Whether no phase has a regression, and the last recording is shown to be no worse than those before it.
+    pub fn gate(&self) -> Gate {
+        if self.verdict.grade == Grade::Void {
+            return Gate::Undecided;
+        }
+        Gate::of_all(self.phases.iter().map(PhaseSeries::gate), false)
+    }
+}
+
+impl PhaseSeries {
+    /// Worse after a regression; else whether the last recording is shown to be no worse than those since the last change.
+    pub fn gate(&self) -> Gate {
+        match (self.regression(), &self.latest) {
+            (Some(_), _) => Gate::Worse,
+            (None, Some(latest)) => latest.gate,
+            // The last recording is itself the first after a change for the better.
+            (None, None) if self.changes.last().is_some_and(|change| change.index + 1 == self.performances.len()) => {
+                Gate::NoWorse
+            }
+            (None, None) => Gate::Undecided,
+        }
     }
 }
 

@@ -5,10 +5,10 @@ use manometer_measure::human;
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious};
+use crate::estimate::IntervalEstimate;
 use crate::interleaved::block_states::BlockState;
 use crate::rounds_result::{RoundsResult, StateKind};
 use crate::statistics::SIGNIFICANCE;
-use crate::summary::IntervalEstimate;
 
 const CARRY_OVER: Rule = Rule {
     id: "carry-over",

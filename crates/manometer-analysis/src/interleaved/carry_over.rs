@@ -5,7 +5,7 @@
 
 use super::block::RoundTable;
 use super::preceding::preceding_effect;
-use crate::summary::IntervalEstimate;
+use crate::estimate::IntervalEstimate;
 
 /// The carry-over of a recording.
 #[derive(Debug, Clone, PartialEq)]

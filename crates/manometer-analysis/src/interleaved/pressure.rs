@@ -2,10 +2,10 @@
 
 use manometer_measure::plan::BetterDirection;
 
+use crate::estimate::IntervalEstimate;
 use crate::statistics::SIGNIFICANCE;
 use crate::statistics::moments::mean;
 use crate::statistics::student::{critical_value, p_value};
-use crate::summary::IntervalEstimate;
 
 /// Fewer rounds give no interval: with four, one unusual block decides.
 pub const MIN_ROUNDS: usize = 5;

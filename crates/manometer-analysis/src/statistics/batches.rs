@@ -1,7 +1,7 @@
 //! The mean of autocorrelated samples and its standard error; of a long series from its slow waves.
 //!
-//! Short series are the business of [`memory`](super::memory). A long one is divided into k batches of at least three autocorrelation times: ten where they fit, and no interval
-//! with fewer than five. Classical batch means (Schmeiser 1982; Flegal & Jones 2010) estimate the standard error from
+//! Short series are the business of [`memory`](super::memory). A long one is divided into k batches of at least three
+//! autocorrelation times: ten where they fit, and no interval with fewer than five. Classical batch means (Schmeiser 1982; Flegal & Jones 2010) estimate the standard error from
 //! the differences between the batch means: k - 1 contrasts with sharp edges. Compaction makes a saw-tooth; sharp
 //! edges out of step with it count the teeth as noise, so that intervals cover up to 100 % instead of 95 %, and too
 //! little where the lag-1 autocorrelation is 0.87. The contrasts used here are smooth waves instead: sine and cosine of
@@ -13,7 +13,6 @@ use std::f64::consts::TAU;
 
 use super::SIGNIFICANCE;
 use super::autocorrelation::autocorrelation_time;
-use super::memory::{FEWEST_SAMPLES, sample_means};
 use super::moments::mean;
 use super::student::{combined_degrees_of_freedom, critical_value, p_value};
 
@@ -38,11 +37,6 @@ pub struct SampleMean {
 }
 
 impl SampleMean {
-    /// The mean of `series` alone, without the other phases of its run; `None` where it is too short.
-    pub fn of(series: &[f64]) -> Option<Self> {
-        sample_means(&[series]).pop()?
-    }
-
     /// The mean of `series` with the standard error from its slow waves (sine and cosine of each, hence an even number
     /// of degrees of freedom); `None` where the series has fewer than five batches of three autocorrelation times.
     pub fn of_waves(series: &[f64]) -> Option<Self> {
@@ -51,14 +45,6 @@ impl SampleMean {
         let squares: f64 = (1..=waves).map(|turns| wave_power(series, turns)).sum();
         let standard_error = (squares / degrees_of_freedom / series.len() as f64).sqrt();
         (mean.is_finite() && standard_error.is_finite()).then_some(Self { mean, standard_error, degrees_of_freedom })
-    }
-
-    /// The number of samples, more of the same, with which `series` would have an interval.
-    pub fn samples_needed(series: &[f64]) -> usize {
-        if series.len() < FEWEST_SAMPLES {
-            return FEWEST_SAMPLES;
-        }
-        (FEWEST_BATCHES as f64 * TIMES_PER_BATCH * autocorrelation_time(series)).ceil() as usize
     }
 
     /// The lower and the upper end of the 95 % confidence interval.

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use super::SIGNIFICANCE;
-use super::batches::SampleMean;
+use super::autocorrelation::autocorrelation_time;
+use super::batches::{FEWEST_BATCHES, SampleMean, TIMES_PER_BATCH};
 use super::moments::mean;
 use super::noise_model::{NoiseModel, contrasts, noise_models};
 use super::student::critical_value;
@@ -40,6 +41,21 @@ const SEARCH_STEPS: usize = 26;
 
 /// Squares below this share of the squared mean are rounding errors: the series is constant.
 const ROUNDING: f64 = 1e-20;
+
+impl SampleMean {
+    /// The mean of `series` alone, without the other phases of its run; `None` where it is too short.
+    pub fn of(series: &[f64]) -> Option<Self> {
+        sample_means(&[series]).pop()?
+    }
+
+    /// The number of samples, more of the same, with which `series` would have an interval.
+    pub fn samples_needed(series: &[f64]) -> usize {
+        if series.len() < FEWEST_SAMPLES {
+            return FEWEST_SAMPLES;
+        }
+        (FEWEST_BATCHES as f64 * TIMES_PER_BATCH * autocorrelation_time(series)).ceil() as usize
+    }
+}
 
 /// The means of the phases of one `run`, a series each; `None` for a series of fewer than [`FEWEST_SAMPLES`], and for a long
 /// one whose autocorrelation does not decay within it.

@@ -4,7 +4,7 @@ use manometer_measure::plan::{BetterDirection, Criterion};
 
 use super::setting::Subject;
 use crate::criterion::{Metric, Percentile};
-use crate::summary::IntervalEstimate;
+use crate::estimate::IntervalEstimate;
 
 /// The effect of a phase: `a writer at queue depth 64 costs RocksDB 67 % of its throughput (95 % interval 64 to 70 %)`.
 pub(super) fn effect(criterion: &Criterion, primary: &str, subject: &Subject, pressure: &IntervalEstimate) -> String {

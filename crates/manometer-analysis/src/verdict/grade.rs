@@ -4,8 +4,8 @@ use manometer_measure::PhaseKind;
 use manometer_measure::event::{Finding, Threat, ThreatStrength, Threatened};
 use serde::{Deserialize, Serialize};
 
+use crate::findings::{self, Rule};
 use crate::phase_result::{PhaseResult, baseline};
-use crate::rules;
 
 /// What a result may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -60,10 +60,10 @@ pub struct Reason {
 }
 
 impl Verdict {
-    /// The verdict from `findings`, where `allows` gives the best grade that a threat to some phases allows.
-    fn of(findings: &[Finding], allows: impl Fn(Threat, &[String]) -> Grade) -> Self {
+    /// The verdict from `findings` of `rules`, where `allows` gives the best grade that a threat to some phases allows.
+    pub(crate) fn of(findings: &[Finding], rules: &[&Rule], allows: impl Fn(Threat, &[String]) -> Grade) -> Self {
         let reason = |finding: &Finding| {
-            let rule = rules::of_id(&finding.id).and_then(|rule| rule.threat);
+            let rule = rules.iter().find(|rule| rule.id == finding.id).and_then(|rule| rule.threat);
             let threat = finding.threat.or(rule.map(|rule| rule.threat))?;
             let phases: Vec<String> = finding.phase_ids().map(str::to_owned).collect();
             let clause = rule.map_or_else(|| format!("`{}` was reported", finding.id), |rule| rule.clause.to_owned());
@@ -122,7 +122,7 @@ pub(super) fn capitalised(sentence: &str) -> String {
 }
 
 /// The verdict on a recording whose phases have these `results`, by a criterion that is a percentile of latencies or not.
-pub(crate) fn judge(findings: &[Finding], results: &[PhaseResult<'_>], is_latency: bool) -> Verdict {
+pub(crate) fn judge(found: &[Finding], results: &[PhaseResult<'_>], is_latency: bool) -> Verdict {
     let baseline = baseline(results).map(PhaseResult::id);
     let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
     let measured: Vec<&str> =
@@ -134,7 +134,8 @@ pub(crate) fn judge(findings: &[Finding], results: &[PhaseResult<'_>], is_latenc
             && baseline.is_some_and(|id| !names(phases, id))
             && measured.iter().any(|id| !names(phases, id))
     };
-    Verdict::of(findings, |threat, phases| match (threat.strength, threat.to) {
+    let rules: Vec<&Rule> = findings::rules().collect();
+    Verdict::of(found, &rules, |threat, phases| match (threat.strength, threat.to) {
         (ThreatStrength::Minor, _) => Grade::Sound,
         (_, Threatened::Tail) if !is_latency => Grade::Sound,
         (ThreatStrength::Fatal, Threatened::Phase | Threatened::Storage) if leaves_a_result(phases) => {
@@ -142,16 +143,5 @@ pub(crate) fn judge(findings: &[Finding], results: &[PhaseResult<'_>], is_latenc
         }
         (ThreatStrength::Serious, _) => Grade::Indicative,
         (ThreatStrength::Fatal, _) => Grade::Void,
-    })
-}
-
-/// The verdict on a comparison, or on runs together, with these `findings`.
-///
-/// Whether B is worse than A does not depend on whether the result is about storage.
-pub fn judge_comparison(findings: &[Finding]) -> Verdict {
-    Verdict::of(findings, |threat, _| match (threat.strength, threat.to) {
-        (ThreatStrength::Minor, _) | (_, Threatened::Tail) => Grade::Sound,
-        (ThreatStrength::Fatal, Threatened::Result) => Grade::Void,
-        (ThreatStrength::Fatal | ThreatStrength::Serious, _) => Grade::Indicative,
     })
 }

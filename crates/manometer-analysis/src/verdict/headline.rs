@@ -9,9 +9,9 @@ use manometer_measure::{Event, PhaseKind, Recording};
 use super::claim::{Percent, effect, figure, metric_name};
 use super::grade::{Grade, Verdict, capitalised};
 use super::setting::Subject;
+use crate::estimate::{IntervalEstimate, MeanEstimate};
 use crate::needed_length::duration;
 use crate::phase_result::{PhaseResult, baseline};
-use crate::summary::{IntervalEstimate, MeanEstimate};
 
 /// A loss of at most this share is none that matters, unless the experiment has a goal.
 pub(crate) const MARGIN: f64 = 0.05;

@@ -1,7 +1,7 @@
 //! The verdict: what a result may be used for, and why.
 //!
 //! One place decides for a recording ([`judge`]), the runs of a folder ([`judge_runs`]) and a comparison
-//! ([`judge_comparison`]) whether the result is *sound*, *indicative* or *void*. The reasons are the findings that threaten the
+//! ([`judge_comparison`](crate::compare::judge_comparison)) whether the result is *sound*, *indicative* or *void*. The reasons are the findings that threaten the
 //! conclusion, the greatest threat first. Headlines, tables, pages, gates and machine forms say what is computed here.
 
 mod claim;
@@ -15,7 +15,7 @@ mod setting;
 
 pub use self::forecast::{Forecast, PhaseForecast, WANTED_WIDTH, forecast};
 pub use self::goal::{GoalResult, PhaseGoal};
-pub use self::grade::{Grade, Reason, Verdict, judge_comparison};
+pub use self::grade::{Grade, Reason, Verdict};
 pub use self::runs::{JudgedRun, RunsVerdict, judge_runs};
 
 pub(crate) use self::goal::goal_result;

@@ -7,8 +7,9 @@ use manometer_measure::{Recording, plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::grade::{Grade, Reason, Verdict, capitalised, judge_comparison};
+use super::grade::{Grade, Reason, Verdict, capitalised};
 use super::setting::{enumerated, swept};
+use crate::compare::judge_comparison;
 use crate::summary::{PhaseSummary, Summary};
 
 /// One of the runs.

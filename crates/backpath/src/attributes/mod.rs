@@ -1,8 +1,10 @@
 //! What is at the end of a path, and who may use it.
 
+mod acl;
+
 use std::sync::Arc;
 
-use crate::acl::Acl;
+pub use self::acl::{Acl, AclEntry, Tag};
 use crate::credentials::Credentials;
 
 /// What an object is, as far as a path is concerned.
@@ -169,7 +171,6 @@ impl Entry for Attributes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acl::{AclEntry, Tag};
     use crate::credentials::Capabilities;
 
     fn directory(mode: u16) -> Attributes {

@@ -1,6 +1,6 @@
 //! Access control lists (POSIX.1e, `acl(5)`).
 
-use crate::attributes::{Access, Attributes};
+use super::{Access, Attributes};
 use crate::credentials::Credentials;
 
 /// Whom an entry of a list is for. The owner is judged by the mode.

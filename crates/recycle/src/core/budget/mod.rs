@@ -15,12 +15,13 @@ use self::background::Background;
 use self::clock::{ALL_ROUNDS, CLEAN_ROUNDS, Hand};
 use self::free_slots::FreeSlots;
 use self::recency::{Candidate, Recency};
+use crate::choices::{Policy, Replacement};
 use crate::core::Core;
 use crate::counters::{Event, Tally};
 use crate::page::{PageWord, State};
 use crate::residents::Residents;
 use crate::system::Memory;
-use crate::{Counters, Error, Options, PAGE_BYTES, Policy, Replacement, Result};
+use crate::{Counters, Error, PAGE_BYTES, Result};
 
 /// Most regions of one budget: an owner names its region in 16 bits.
 const MAX_REGIONS: usize = 1 << 16;
@@ -31,25 +32,31 @@ const PAGE_BITS: u32 = 48;
 /// A share of the budget that neither a batch nor a window exceeds.
 const LARGEST_SHARE: u32 = 8;
 
+/// Which pages go, and how many at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EvictionRules {
+    pub(crate) policy: Policy,
+    pub(crate) replacement: Replacement,
+    /// Most pages that are recycled at once.
+    pub(crate) batch: u32,
+}
+
 /// Memory for pages, which several regions may share. Clones are the same budget.
 #[derive(Clone)]
 pub struct Budget(pub(crate) Arc<Slots>);
 
 impl Budget {
-    /// A budget of `options.memory` bytes, with the options' policy, replacement and batch.
-    ///
-    /// # Errors
-    /// The budget holds no page, or the memory or the thread that it needs cannot be had.
-    pub fn new(options: &Options) -> Result<Self> {
-        let pages = options.memory / PAGE_BYTES as u64;
-        let too_small = |reason, wanted| Error::Budget { got: options.memory, wanted, reason };
+    /// A budget of `memory` bytes that evicts by `rules`.
+    pub(crate) fn with_rules(memory: u64, rules: EvictionRules) -> Result<Self> {
+        let pages = memory / PAGE_BYTES as u64;
+        let too_small = |reason, wanted| Error::Budget { got: memory, wanted, reason };
         if pages == 0 {
             return Err(too_small("it holds no page", PAGE_BYTES as u64));
         }
         let pages = u32::try_from(pages).ok().filter(|pages| *pages < u32::MAX);
         let pages = pages.ok_or_else(|| too_small("it is more than 16 TiB", 0))?;
-        let slots = Arc::new(Slots::new(pages, options)?);
-        if options.policy == Policy::CleanOnly {
+        let slots = Arc::new(Slots::new(pages, rules)?);
+        if rules.policy == Policy::CleanOnly {
             let of_thread = Arc::downgrade(&slots);
             let work = move || of_thread.upgrade().iter().for_each(|slots| slots.reclaim());
             let background = Background::start(work).map_err(Error::io("start of a thread", 0, 0))?;
@@ -111,23 +118,23 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    fn new(count: u32, options: &Options) -> Result<Self> {
+    fn new(count: u32, rules: EvictionRules) -> Result<Self> {
         let failed = |bytes| Error::io("reservation of memory", 0, bytes);
         let bytes = count as usize * PAGE_BYTES;
         let frames = Memory::new(bytes).map_err(failed(bytes as u64))?;
         // Where the system has no huge pages, small ones do.
         let _ = frames.advise(libc::MADV_HUGEPAGE);
-        let is_ordered_by_use = options.replacement != Replacement::Clock;
-        let order = match options.replacement {
+        let is_ordered_by_use = rules.replacement != Replacement::Clock;
+        let order = match rules.replacement {
             Replacement::Clock => Order::Clock(Hand::default()),
             Replacement::Lru => Order::Recency(Recency::new(count, false)),
             Replacement::Cflru => Order::Recency(Recency::new(count, true)),
         };
         Ok(Self {
             count,
-            policy: options.policy,
-            batch: options.batch.clamp(1, (count / LARGEST_SHARE).max(1)) as usize,
-            free: FreeSlots::new(count, options.policy == Policy::FullPrivate),
+            policy: rules.policy,
+            batch: rules.batch.clamp(1, (count / LARGEST_SHARE).max(1)) as usize,
+            free: FreeSlots::new(count, rules.policy == Policy::FullPrivate),
             frames,
             framed: Residents::new(u64::from(count)).map_err(failed(u64::from(count / 8)))?,
             owners: (0..count).map(|_| AtomicU64::new(0)).collect(),

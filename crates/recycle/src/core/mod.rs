@@ -1,5 +1,8 @@
 //! A region behind its doors: its pages' states, and what moves pages between file and memory.
 
+pub(crate) mod budget;
+pub(crate) mod write_out;
+
 use std::io::IoSliceMut;
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::budget::Slots;
+pub use self::budget::Budget;
+pub(crate) use self::budget::EvictionRules;
+use self::budget::Slots;
+use self::write_out::{Outcome, write_out};
 use crate::counters::Event;
 use crate::mapped::MappedMemory;
 use crate::options::OnError;
@@ -16,7 +22,6 @@ use crate::read_ahead::ReadAhead;
 use crate::residents::Residents;
 use crate::storage::Storage;
 use crate::system::Memory;
-use crate::write_out::{Outcome, write_out};
 use crate::{Advice, Error, PAGE_BYTES, Recovery, Result};
 
 /// Most pages that one read brings.
