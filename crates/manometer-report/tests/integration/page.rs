@@ -61,7 +61,7 @@ fn the_page_has_its_parts_in_order() {
         &html,
         &[
             "<h1>Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput</h1>",
-            "1 warning before you trust the numbers",
+            "Verdict: indicative",
             ">Results<",
             ">Pressure scale<",
             "Holm-corrected",

@@ -45,7 +45,9 @@ impl DbBenchReports {
             moments.sort_unstable();
             for part in moments.windows(2) {
                 let operations = match covered_ns {
-                    Some(_) => self.threads.at(part[0]).zip(self.threads.at(part[1])).map(|(before, after)| after - before),
+                    Some(_) => {
+                        self.threads.at(part[0]).zip(self.threads.at(part[1])).map(|(before, after)| after - before)
+                    }
                     None => value(stats, "ops"),
                 };
                 push_row(table, part[1], (part[1] - part[0]) as f64 / 1e9, operations, stats);

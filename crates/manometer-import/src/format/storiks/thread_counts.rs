@@ -26,7 +26,8 @@ impl ThreadCounts {
     pub fn take(&mut self, t_ns: u64, line: &str) {
         let Some(found) = PROGRESS.captures(line) else { return };
         let number = |name: &str| found[name].parse::<f64>().ok().filter(|number| number.is_finite());
-        let (Ok(thread), Some(done), Some(seconds)) = (found["thread"].parse(), number("ops"), number("seconds")) else {
+        let (Ok(thread), Some(done), Some(seconds)) = (found["thread"].parse(), number("ops"), number("seconds"))
+        else {
             return;
         };
         let counts: &mut Vec<(u64, f64)> = self.threads.entry(thread).or_default();

@@ -35,7 +35,8 @@ struct BlockRow {
 
 fn draw(reader: &RecordingReader) -> Drawing {
     let phases = &reader.summary.phases;
-    let Some(baseline) = phases.iter().find(|phase| phase.kind == PhaseKind::Baseline && !phase.blocks.is_empty()) else {
+    let Some(baseline) = phases.iter().find(|phase| phase.kind == PhaseKind::Baseline && !phase.blocks.is_empty())
+    else {
         return Drawing::empty("The plan is not interleaved: it has no blocks, and this chart is left out.");
     };
     let criterion = &reader.summary.criterion;
@@ -77,7 +78,8 @@ fn block_rows(
 fn describe(phases: &[PhaseSummary]) -> Vec<String> {
     let in_blocks = phases.iter().filter(|phase| !phase.blocks.is_empty());
     let words = |phase: &PhaseSummary| {
-        let mean = phase.performance.mean.map_or("not measured".to_owned(), |mean| format!("mean {}", text::number(mean)));
+        let mean =
+            phase.performance.mean.map_or("not measured".to_owned(), |mean| format!("mean {}", text::number(mean)));
         format!("{}: {} blocks, {mean}", phase_name(&phase.id, &phase.label), phase.blocks.len())
     };
     in_blocks.map(words).collect()

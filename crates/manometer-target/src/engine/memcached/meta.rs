@@ -108,9 +108,7 @@ fn length(text: &[u8]) -> Option<usize> {
 fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
     let message = wire.text(line);
     let remedy = match message.as_str() {
-        "SERVER_ERROR object too large for cache" => {
-            "; choose smaller values, or allow larger ones (`max_item_size`)"
-        }
+        "SERVER_ERROR object too large for cache" => "; choose smaller values, or allow larger ones (`max_item_size`)",
         text if text.starts_with("SERVER_ERROR out of memory") => "; give it more memory (`memory_mib`)",
         "ERROR" => "; memcached 1.6 or later is needed",
         text if text.contains("ERROR") => "",

@@ -109,7 +109,9 @@ fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
     let text = wire.text(line);
     let Some(message) = text.strip_prefix('-') else { return unexpected().into() };
     let remedy = match message.split(' ').next() {
-        Some("OOM") => "; give it more memory (`maxmemory`), load fewer records, or allow eviction (`maxmemory-policy`)",
+        Some("OOM") => {
+            "; give it more memory (`maxmemory`), load fewer records, or allow eviction (`maxmemory-policy`)"
+        }
         Some("NOAUTH") => "; servers with a password are not supported",
         Some("MOVED" | "ASK") => "; set `cluster = true` for a cluster; its slots must not move during a run",
         Some("CLUSTERDOWN") => "; see that every server of the cluster is there",
