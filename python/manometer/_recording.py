@@ -141,8 +141,10 @@ class Recording:
 
     @property
     def goal(self) -> dict[str, Any] | None:
-        """Whether the result meets the `[goal]` of its experiment, as in `summary.json`: `met` is None where that cannot
-        be decided. None without a goal."""
+        """Whether the result meets the `[goal]` of its experiment, as in `summary.json`; None without a goal.
+
+        `met` is None where that cannot be decided.
+        """
         return self.summary.get("goal")
 
     @property
@@ -291,7 +293,7 @@ def _findings(findings: list[dict[str, Any]]) -> list[Finding]:
 
 
 def _finding(one: dict[str, Any]) -> Finding:
-    threat = one.get("threat") or {}
+    threat: dict[str, str] = one.get("threat") or {}
     return Finding(
         one["id"],
         one["severity"],

@@ -4,8 +4,8 @@
     python/tools/generate_gallery.py DATA PAGE.html
 
 DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. This script measures the
-rest in twenty minutes: runs beside a neighbour in a closed and in an open loop, databases that grow, a replay, the search
-for an engine's highest rate, Redis and memcached under a trace. PAGE.html draws all charts as the report does, light or
+rest in twenty minutes: runs beside a neighbour in a closed and in an open loop, databases that grow, a replay, the
+search for an engine's highest rate, Redis and memcached under a trace. PAGE.html draws all charts as the report does, light or
 dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this repository as
 the current folder.
 """
@@ -85,7 +85,9 @@ vary = { "writer.iodepth" = [1, 4, 16] }
 CLOSED = "".join(line for line in OWN.splitlines(True) if not line.startswith(("criterion", "rate", "arrivals")))
 
 # The same in short blocks, round after round.
-INTERLEAVED = CLOSED[: CLOSED.index("[plan]")] + """
+INTERLEAVED = (
+    CLOSED[: CLOSED.index("[plan]")]
+    + """
 [plan]
 design = "interleaved"
 warmup = "10s"
@@ -94,6 +96,7 @@ block = "1400ms"
 washout = "400ms"
 vary = { "writer.iodepth" = [1, 4, 16] }
 """
+)
 
 # Engines under inserts alone, with small memtables, so that they compact while they grow.
 INSERTS = """
@@ -204,8 +207,12 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
         output("run", f"{engine}.toml", "--out", f"{engine}-recorded")
     output("report", *(f"{engine}-recorded" for engine in GROWING), "--out", "grown.html")
     experiments = {
-        "closed": CLOSED, "interleaved": INTERLEAVED, "own": OWN, "replay": REPLAY, "real-vs-synthetic": REAL_VS_SYNTHETIC
-    }  # fmt: skip
+        "closed": CLOSED,
+        "interleaved": INTERLEAVED,
+        "own": OWN,
+        "replay": REPLAY,
+        "real-vs-synthetic": REAL_VS_SYNTHETIC,
+    }
     for name, text in experiments.items():
         Path(f"{name}.toml").write_text(text)
         output("run", f"{name}.toml", "--out", f"{name}-recorded")

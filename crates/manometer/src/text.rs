@@ -91,8 +91,14 @@ fn longest_needed(summary: &Summary) -> Option<String> {
 
 /// The metric whose pressure stands beside that of the criterion.
 fn companion(summary: &Summary) -> Option<String> {
-    let metrics = summary.phases.iter().flat_map(|phase| phase.pressures.keys());
-    metrics.into_iter().find(|metric| **metric != summary.criterion.metric).cloned()
+    // An import may have no latencies by interval: an empty column says nothing.
+    let measured = |phase: &&PhaseSummary| !summary.is_baseline(phase);
+    let all = summary.phases.iter().filter(measured).flat_map(|phase| &phase.pressures);
+    let own = &summary.criterion.metric;
+    all.filter(|(_, pressure)| pressure.value.is_some())
+        .map(|(metric, _)| metric)
+        .find(|metric| *metric != own)
+        .cloned()
 }
 
 /// Service times or response times.
@@ -150,7 +156,7 @@ fn goal(goal: &GoalResult) -> String {
         Some(false) => format!("\n\nGoal missed: {limit}; above it: {}.", ids(Some(false))),
         None => {
             let reason = goal.reason.as_deref().unwrap_or("no phase decides it");
-            format!("\n\nGoal undecided: {limit}. {}.", reason)
+            format!("\n\nGoal undecided: {limit}; {reason}.")
         }
     }
 }

@@ -30,7 +30,10 @@ pub(super) fn effect(criterion: &Criterion, primary: &str, subject: &Subject, pr
         };
     }
     let interval = match (pressure.ci_low, pressure.ci_high) {
-        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", figure(1.0 + low), figure(1.0 + high)),
+        // A latency is at least 0, whatever a wide interval says.
+        (Some(low), Some(high)) => {
+            format!(" (95 % interval {} to {})", figure((1.0 + low).max(0.0)), figure(1.0 + high))
+        }
         _ => String::new(),
     };
     let metric = metric_name(criterion, primary);
@@ -135,6 +138,8 @@ mod tests {
             text,
             "a writer multiplies the 99th percentile of RocksDB's read latency by 4.0 (95 % interval 3.9 to 4.1)"
         );
+        let text = of("latency.read.p99", BetterDirection::Lower, 0.2, Some((-1.15, 4.1)));
+        assert!(text.ends_with("by 1.2 (95 % interval 0.00 to 5.1)"), "{text}");
         let text = of("response.read.p50", BetterDirection::Lower, -0.5, None);
         assert_eq!(text, "a writer multiplies the median of RocksDB's read response time by about 0.50");
         let text = of("throughput", BetterDirection::Lower, 1.0, Some((0.5, 1.5)));
