@@ -293,7 +293,7 @@ def _findings(findings: list[dict[str, Any]]) -> list[Finding]:
 
 
 def _finding(one: dict[str, Any]) -> Finding:
-    threat: dict[str, str] = one.get("threat") or {}
+    threat: dict[str, Any] = one.get("threat") or {}
     return Finding(
         one["id"],
         one["severity"],
