@@ -6,8 +6,8 @@
 DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. This script measures the
 rest in twenty minutes: runs beside a neighbour in a closed and in an open loop, databases that grow, a replay, the
 search for an engine's highest rate, Redis and memcached under a trace. PAGE.html draws all charts as the report does,
-light or dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this repository as
-the current folder.
+light or dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this
+repository as the current folder.
 """
 
 # pyright: basic
