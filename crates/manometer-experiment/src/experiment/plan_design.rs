@@ -32,7 +32,7 @@ pub struct BlockTimes {
 impl BlockTimes {
     /// The measured length of a block in seconds.
     pub fn measured_s(&self) -> f64 {
-        self.block.seconds() - self.washout.seconds()
+        self.block.0.saturating_sub(self.washout.0).as_secs_f64()
     }
 
     /// The number of rounds of `treatments` blocks that fit into `seconds`; at least those planned, and not above

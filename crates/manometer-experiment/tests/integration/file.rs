@@ -303,6 +303,7 @@ fn the_files_that_ship_are_right() {
         ("rlsm-curves-rocksdb.toml", 1, 2),
         ("rlsm-pressure.toml", 2, 9),
         ("rlsm-pressure-rocksdb.toml", 1, 9),
+        ("recycle.toml", 8, 3),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();
@@ -516,7 +517,7 @@ fn an_interleaved_plan_needs_a_primary_phases_beside_w0_and_workloads_that_can_p
     assert!(interleaved_errors(&script, "").contains("no timetable"), "{}", interleaved_errors(&script, ""));
     let step = interleaved_errors(&both, "[[plan.step]]\nstart = [\"n\"]\nphase = \"9s\"\n");
     assert!(step.contains("a step of an interleaved plan has no `phase`"), "{step}");
-    let program = "[[neighbour]]\nname = \"n\"\nkind = \"command\"\ncommand = \"sleep 9\"\n";
+    let program = "[[neighbour]]\nname = \"n\"\nkind = \"command\"\ncommand = \"sleep 9\"\nparser = \"fio\"\n";
     let program = interleaved_errors(&format!("{primary}{program}"), "");
     assert!(program.contains("`n` is an external program"), "{program}");
 }

@@ -42,7 +42,9 @@ fn column(drawing: &Drawing, name: &str) -> Vec<Value> {
 fn a_complete_recording_fills_every_chart() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = complete(dir.path());
-    for chart in CHARTS.iter().filter(|chart| matches!(chart.input, ChartInput::OneRecording(_))) {
+    // The recording is one of a ladder, which has no blocks.
+    let charts = CHARTS.iter().filter(|chart| chart.name != "blocks");
+    for chart in charts.filter(|chart| matches!(chart.input, ChartInput::OneRecording(_))) {
         let drawing = draw(&recorded, chart.name);
         assert!(!drawing.table.is_empty(), "{}", chart.name);
         assert!(!drawing.alt_text.is_empty(), "{}", chart.name);
