@@ -125,5 +125,7 @@ fn a_search_for_the_highest_rate_leaves_a_page_with_its_chart() {
     assert!(page.contains("data-chart=\"latency-against-rate\"") && page.contains("100 records of 1000 B"));
     let body = page.split_once("<tbody").unwrap().1.split_once("</tbody>").unwrap().0;
     assert_eq!(body.matches("<tr").count(), found["points"].as_array().unwrap().len());
-    output.status(if found["rate"].is_null() { 3 } else { 0 });
+    // Without a rate that is shown to meet the goal the answer is no, or open.
+    let status = output.code();
+    assert!(if found["rate"].is_null() { [3, 4].contains(&status) } else { status == 0 }, "{status}: {found}");
 }

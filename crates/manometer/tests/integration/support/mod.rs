@@ -96,6 +96,11 @@ impl CommandOutput {
         self
     }
 
+    /// The exit status.
+    pub fn code(&self) -> i32 {
+        self.0.status.code().unwrap()
+    }
+
     pub fn out(&self) -> String {
         String::from_utf8_lossy(&self.0.stdout).into_owned()
     }
