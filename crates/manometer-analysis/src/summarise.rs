@@ -81,7 +81,11 @@ fn pressures(recording: &Recording, data: &RecordingData, results: &[PhaseResult
     add(&recording.plan.criterion.metric, results);
     if let Some(companion) = companion(recording, data, results) {
         let recording = with_criterion(recording, companion.clone());
-        add(&companion.metric, &evaluate_phases(&recording, data));
+        let results = evaluate_phases(&recording, data);
+        // An import may have counts and no latencies by interval.
+        if baseline(&results).is_some() {
+            add(&companion.metric, &results);
+        }
     }
     all
 }
