@@ -14,7 +14,8 @@ fn interleaved(rounds: &str) -> String {
     let steady = SHORT.replace("records = 1000", "records = 1000\nrate = 2000").replace("\"100ms\"", "\"50ms\"");
     let design = format!("design = \"interleaved\"\nblock = \"300ms\"\nwashout = \"100ms\"\n{rounds}");
     assert!(steady.contains(LADDER));
-    steady.replace(LADDER, &design)
+    // By its response time a paced primary would have wide intervals.
+    steady.replace(LADDER, &design).replace("[device]", "criterion = \"throughput\"\n[device]")
 }
 
 fn scene(rounds: &str) -> Scene {
