@@ -138,13 +138,13 @@ impl RunRecorder {
     }
 
     /// Records the events that observers report at the beginning or the end of a phase.
-    pub(super) fn border(
+    pub(super) fn phase_boundary(
         &mut self,
         t_ns: u64,
-        border: PhaseBoundary,
+        boundary: PhaseBoundary,
         observers: &mut [Box<dyn Observer>],
     ) -> Result<(), RecordingError> {
-        for event in observers.iter_mut().flat_map(|observer| observer.phase_boundary(t_ns, border)) {
+        for event in observers.iter_mut().flat_map(|observer| observer.phase_boundary(t_ns, boundary)) {
             self.recording.event(t_ns, event)?;
         }
         Ok(())
@@ -318,7 +318,7 @@ mod tests {
         for t_ns in 1..4 {
             recorder.observe(t_ns, &mut observers).unwrap();
         }
-        recorder.border(4, PhaseBoundary::End, &mut observers).unwrap();
+        recorder.phase_boundary(4, PhaseBoundary::End, &mut observers).unwrap();
         recorder.observe_last(5, &mut observers).unwrap();
         recorder.recording.finish(6, RunStatus::Complete).unwrap();
         let recording = Recording::open(&out).unwrap();

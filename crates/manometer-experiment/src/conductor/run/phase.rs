@@ -51,7 +51,7 @@ impl Run<'_> {
             return Ok(Some(reason));
         }
         self.recorder.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
-        self.recorder.border(begin_ns, PhaseBoundary::Begin, &mut self.observers)?;
+        self.recorder.phase_boundary(begin_ns, PhaseBoundary::Begin, &mut self.observers)?;
         self.live.begin_phase(begin_ns);
         let end_ns = loop {
             // Samples end a moment after the tick: the phase lasts until that of its last tick has arrived.
@@ -65,7 +65,7 @@ impl Run<'_> {
             }
         };
         self.live.end_phase(&self.plan, phase);
-        self.recorder.border(end_ns, PhaseBoundary::End, &mut self.observers)?;
+        self.recorder.phase_boundary(end_ns, PhaseBoundary::End, &mut self.observers)?;
         self.recorder.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
         if let Err(error) = self.account.record() {
             self.halt(&error.into())?;

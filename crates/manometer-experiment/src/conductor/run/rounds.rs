@@ -22,7 +22,7 @@ impl Run<'_> {
         let phases: BTreeMap<String, Phase> =
             self.plan.phases.iter().map(|phase| (phase.id.clone(), phase.clone())).collect();
         self.recorder.recording.event(MonotonicClock.now_ns(), Event::RoundsStarted)?;
-        self.recorder.border(MonotonicClock.now_ns(), PhaseBoundary::Begin, &mut self.observers)?;
+        self.recorder.phase_boundary(MonotonicClock.now_ns(), PhaseBoundary::Begin, &mut self.observers)?;
         let mut planned = rounds.rounds as usize;
         let mut done = 0;
         while done < planned && self.round(rounds, done, planned, &phases)? {
@@ -32,7 +32,7 @@ impl Run<'_> {
             }
         }
         let end_ns = MonotonicClock.now_ns();
-        self.recorder.border(end_ns, PhaseBoundary::End, &mut self.observers)?;
+        self.recorder.phase_boundary(end_ns, PhaseBoundary::End, &mut self.observers)?;
         self.recorder.recording.event(end_ns, Event::RoundsEnded)?;
         if let Err(error) = self.account.record() {
             self.halt(&error.into())?;
