@@ -133,14 +133,11 @@ fn worst(runs: &[JudgedRun<'_>]) -> Option<RunsComparison> {
     let mut all: Vec<RunPressure> =
         runs.iter().enumerate().filter_map(|(index, run)| RunPressure::of(index, run.summary)).collect();
     all.sort_by(|one, other| other.value.total_cmp(&one.value));
-    let first = all.first()?.run;
-    let top = all.iter().position(|one| one.run == first)?;
-    let (most, rest): (Vec<RunPressure>, Vec<RunPressure>) = {
-        let greatest = all.remove(top);
-        let (below, close): (Vec<_>, Vec<_>) = all.into_iter().partition(|other| greatest.is_above(other));
-        (std::iter::once(greatest).chain(close).collect(), below)
-    };
-    Some(RunsComparison { most, least: rest.into_iter().last(), labels })
+    let mut all = all.into_iter();
+    let greatest = all.next()?;
+    let (below, close): (Vec<_>, Vec<_>) = all.partition(|other| greatest.is_above(other));
+    let most = std::iter::once(greatest).chain(close).collect();
+    Some(RunsComparison { most, least: below.into_iter().last(), labels })
 }
 
 impl RunsComparison {

@@ -20,12 +20,15 @@ pub(super) fn section(reader: &RecordingReader, level: usize) -> String {
         BetterDirection::Higher => "more is better",
         BetterDirection::Lower => "less is better",
     };
+    let parts = match reader.summary.interleaved {
+        Some(_) => "blocks".to_owned(),
+        None => format!("sample intervals of {}", text::seconds(reader.recording.plan.interval_s)),
+    };
     let mut html = format!(
         "<section><h{level}>Results</h{level}>\n<p class=\"caption\">Performance is the {} of {} ({better}), as the \
-         mean over the phase's sample intervals of {}.</p>\n",
+         mean over the phase's {parts}.</p>\n",
         escape(&criterion.metric),
         reader.primary().map_or_else(|| "no primary".to_owned(), |primary| escape(&primary.name)),
-        text::seconds(reader.recording.plan.interval_s),
     );
     html.push_str("<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr role=\"row\">");
     for column in COLUMNS {
@@ -81,13 +84,16 @@ fn performance(phase: &PhaseSummary, gap: Option<&str>) -> String {
         None => "<small>steady state: not testable</small>",
     };
     let gap = gap.map(|reason| format!("<small class=\"care\">Incomplete: {}</small>", escape(reason)));
-    estimate(&phase.performance) + steady + &gap.unwrap_or_default()
+    estimate(&phase.performance, if phase.blocks.is_empty() { "sample" } else { "block" })
+        + steady
+        + &gap.unwrap_or_default()
 }
 
 /// A mean with unit, interval and samples; without an interval its quantiles, and why.
-fn estimate(estimate: &MeanEstimate) -> String {
+/// A mean with its interval, and how many parts, samples or blocks, it is of.
+fn estimate(estimate: &MeanEstimate, part: &str) -> String {
     let unit = escape(&estimate.unit);
-    let samples = text::counted(estimate.samples as u64, "sample");
+    let samples = text::counted(estimate.samples as u64, part);
     let Some(mean) = estimate.mean else {
         return format!("<b>{}</b>{}", text::NOT_MEASURED, because(estimate.reason.as_deref()));
     };
@@ -174,7 +180,12 @@ fn neighbours(phase: &PhaseSummary) -> String {
     }
     let mut html = String::new();
     for (name, neighbour) in &phase.neighbours {
-        _ = write!(html, "<span class=\"neighbour\">{}</span>{}", escape(name), estimate(&neighbour.performance));
+        _ = write!(
+            html,
+            "<span class=\"neighbour\">{}</span>{}",
+            escape(name),
+            estimate(&neighbour.performance, "sample")
+        );
         if neighbour.pressure.value.is_some() {
             _ = write!(html, "<small>its own pressure against running alone:</small>{}", pressure(&neighbour.pressure));
         }
