@@ -7,7 +7,7 @@ everything, counters on, RocksDB's defaults else, which is checked), a database 
 page cache. The two that write get a new one every time, with a cold block cache; the writer of readwhilewriting is
 held to 5 MB/s, and is not counted.
 Different, and not to be made the same: manometer times every request and verifies every value, db_bench does
-neither unless told to; db_bench is C++, manometer calls the C interface.
+neither unless asked to; db_bench is C++, manometer calls the C interface.
 """
 
 import json

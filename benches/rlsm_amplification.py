@@ -56,9 +56,9 @@ def main() -> None:
                 for peer in asked:
                     names = [name for name in rounds[0][peer] if all(one[peer][name] is not None for one in rounds)]
                     spreads = {name: bench.spread([figures[peer][name] for figures in rounds]) for name in names}
-                    told = ", ".join(f"{name} {figure['median']:,.2f} ({figure['min']:,.2f} to {figure['max']:,.2f})"
+                    figures = ", ".join(f"{name} {figure['median']:,.2f} ({figure['min']:,.2f} to {figure['max']:,.2f})"
                                      for name, figure in spreads.items())
-                    print(f"{value_bytes} B, data/memtable {ratio}, {peer}: {told}", flush=True)
+                    print(f"{value_bytes} B, data/memtable {ratio}, {peer}: {figures}", flush=True)
                     kept.append({"value_bytes": value_bytes, "data_per_memtable": ratio, "peer": peer, **spreads,
                                  **({"goal": goal} if peer == "rlsm" else {})})
     finally:

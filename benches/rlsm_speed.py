@@ -39,7 +39,7 @@ WORKS = [
 ]
 # Seconds; to sort 2 million records takes some 5, 10 million some 30.
 WARMUP, WARMUP_TO_SORT = "2", {MIDDLE: "15", LARGE: "40"}
-# Runs that the kernel killed for want of memory are told, and made again, so many times at most.
+# Runs that the kernel killed for lack of memory are reported and repeated, at most this many times.
 KILLED_MAX = 3
 LOAD_GOALS = {"rocksdb": 1.5, "fjall": 1.1}
 
@@ -75,8 +75,8 @@ def compared(label: str, turns: dict, goals: dict) -> list:
             | {"p999_us": {name: tails[name] for name in ("rlsm", peer)},
                "killed": {name: killed[name] for name in ("rlsm", peer)}} for peer, goal in goals.items()]
     for name, of in tails.items():
-        told = ", ".join(f"{operation} {figure['median']:,.0f}" for operation, figure in of.items())
-        print(f"    {name}, p99.9 in µs: {told}", flush=True)
+        figures = ", ".join(f"{operation} {figure['median']:,.0f}" for operation, figure in of.items())
+        print(f"    {name}, p99.9 in µs: {figures}", flush=True)
     return rows
 
 

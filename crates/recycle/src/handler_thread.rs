@@ -68,7 +68,7 @@ impl Drop for HandlerThread {
     fn drop(&mut self) {
         let one = 1_u64;
         // SAFETY: the value is live, and as long as said. It can only fail where the counter is full, and then the thread
-        // has been told already.
+        // has its signal already.
         unsafe { libc::write(self.stop.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
         if let Some(thread) = self.thread.take() {
             // It panicked only where that has been reported.

@@ -147,11 +147,11 @@ fn carry_over_is_found_with_its_size_and_none_where_there_is_none() {
     assert!(finding(&without, "carry-over").is_none(), "{:?}", without.findings);
     assert!(without.interleaved.as_ref().unwrap().carry_over.as_ref().unwrap().p_value > 0.05);
     let (_dir, with) = summary_of(&Case { after: [1.0, 1.0, 1.0, 0.8], ..CASE });
-    let told = &finding(&with, "carry-over").unwrap().text;
-    assert!(told.contains("after a block of w3 (writer.iodepth = 64)") && told.contains("`ladder`"), "{told}");
+    let text = &finding(&with, "carry-over").unwrap().text;
+    assert!(text.contains("after a block of w3 (writer.iodepth = 64)") && text.contains("`ladder`"), "{text}");
     let effect = &with.interleaved.as_ref().unwrap().carry_over.as_ref().unwrap().effects["w3"];
     assert!(effect.ci_low.unwrap() < -0.2 && -0.2 < effect.ci_high.unwrap(), "{effect:?}");
-    assert!(told.contains(&format!("{:.1} % lower", -100.0 * effect.value.unwrap())), "{told}");
+    assert!(text.contains(&format!("{:.1} % lower", -100.0 * effect.value.unwrap())), "{text}");
 }
 
 #[test]
@@ -159,8 +159,8 @@ fn states_at_the_begin_of_blocks_are_compared() {
     let (_dir, alike) = summary_of(&CASE);
     assert!(finding(&alike, "block-states-differ").is_none(), "{:?}", alike.findings);
     let (_dir, unlike) = summary_of(&Case { debt_mib: [0.0, 0.0, 5.0, 40.0], ..CASE });
-    let told = &finding(&unlike, "block-states-differ").unwrap().text;
-    assert!(told.contains("the compaction debt is") && told.contains("after w3"), "{told}");
+    let text = &finding(&unlike, "block-states-differ").unwrap().text;
+    assert!(text.contains("the compaction debt is") && text.contains("after w3"), "{text}");
     let state = &unlike.interleaved.as_ref().unwrap().block_states[0];
     assert_eq!(state.column, "pending_compaction_bytes");
     assert!(state.after["w3"].unwrap() > 35.0 * f64::from(1 << 20), "{state:?}");
@@ -171,8 +171,8 @@ fn rounds_that_are_missing_are_told_and_too_few_have_no_interval() {
     let interrupted = Some(RunStatus::Interrupted);
     let (_dir, half) = summary_of(&Case { rounds: 9, status: interrupted, ..CASE });
     assert!(find(&half, "w1").pressure.ci_low.is_some());
-    let told = &finding(&half, "phase-cut").unwrap().text;
-    assert!(told.contains("9 of 20 rounds were measured: the run was interrupted"), "{told}");
+    let text = &finding(&half, "phase-cut").unwrap().text;
+    assert!(text.contains("9 of 20 rounds were measured: the run was interrupted"), "{text}");
     let (_dir, few) = summary_of(&Case { rounds: 3, status: None, ..CASE });
     let pressure = &find(&few, "w1").pressure;
     assert!(pressure.value.is_some() && pressure.ci_low.is_none());

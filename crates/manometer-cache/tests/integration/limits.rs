@@ -52,11 +52,11 @@ fn an_empty_object_takes_as_much_as_one_of_a_byte() {
 #[test]
 fn what_admits_everything_fills_up() {
     let requests = Requests::from_keys(0..1000).unwrap();
-    let parted =
+    let partitioned =
         ["bcache:buckets=7", "bcache-fifo:buckets=7", "bcache-random:buckets=7"].map(|text| text.parse().unwrap());
     let admit_late = ["dm-cache-mq", "dm-cache-smq", "lru+tinylfu"];
     for choice in
-        choices().into_iter().chain(parted).filter(|choice| !admit_late.contains(&choice.to_string().as_str()))
+        choices().into_iter().chain(partitioned).filter(|choice| !admit_late.contains(&choice.to_string().as_str()))
     {
         let mut cache = choice.create(100, &requests, false, 1);
         let used: Vec<u64> = (0..1000)

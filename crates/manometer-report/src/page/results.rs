@@ -164,7 +164,7 @@ fn latencies(phase: &PhaseSummary) -> String {
     let operation = |(name, latency): (&String, &LatencySummary)| {
         let value = latency.p99.map_or_else(|| text::NOT_MEASURED.to_owned(), text::latency);
         let requests = text::counted(latency.samples, "request");
-        // Told in an open loop alone: in a closed one nothing is due before it is sent.
+        // Only in an open loop: in a closed one nothing is due before it is sent.
         let response =
             phase.response_us.get(name).and_then(|response| response.p99).map(|p99| {
                 format!("<small>response time, from when they were due: <b>{}</b></small>", text::latency(p99))

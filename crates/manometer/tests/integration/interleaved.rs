@@ -135,8 +135,11 @@ fn an_interrupted_run_keeps_its_whole_rounds() {
     let summary = scene.json("rec/summary.json");
     assert_eq!(summary["status"], "interrupted");
     assert!(phase(&summary, "w1")["pressure"]["ci_low"].is_number(), "{}", phase(&summary, "w1"));
-    let told = summary["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "phase-cut").unwrap();
-    assert!(told["text"].as_str().unwrap().contains("of 1000 rounds were measured: the run was interrupted"), "{told}");
+    let finding = summary["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "phase-cut").unwrap();
+    assert!(
+        finding["text"].as_str().unwrap().contains("of 1000 rounds were measured: the run was interrupted"),
+        "{finding}"
+    );
 }
 
 #[test]

@@ -34,8 +34,8 @@ fn a_page_that_cannot_be_read_is_an_error_and_can_be_tried_again() {
 fn pages_that_cannot_be_written_stay_and_are_written_later() {
     for policy in Policy::ALL {
         let file = FakeFile::new(filled(40 * PAGE));
-        let told = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&told);
+        let reported = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&reported);
         let on_error = move |_: &Error| {
             count.fetch_add(1, Ordering::SeqCst);
             Recovery::Fail
@@ -45,7 +45,7 @@ fn pages_that_cannot_be_written_stay_and_are_written_later() {
         file.fail(|request, _, _| (request == Request::Write).then_some(ENOSPC));
         let error = region.pin(20).unwrap_err();
         assert_eq!(error.os_error(), Some(ENOSPC), "{error}");
-        assert!(told.load(Ordering::SeqCst) > 0);
+        assert!(reported.load(Ordering::SeqCst) > 0);
         assert!(region.sync().is_err());
         (0..8).for_each(|page| assert_eq!(region.pin(page).unwrap()[..9], [page as u8; 9]));
         assert_eq!(file.content(), filled(40 * PAGE), "nothing was written");

@@ -42,9 +42,9 @@ fn draw(reader: &RecordingReader) -> Drawing {
         if parts.is_empty() {
             continue;
         }
-        let moments = moments(reader, device, &parts);
-        let size = reader.bucket_size(moments.len(), LIMIT);
-        let stacked = stacked(&downsampled(&moments, size), &parts);
+        let samples = samples(reader, device, &parts);
+        let size = reader.bucket_size(samples.len(), LIMIT);
+        let stacked = stacked(&downsampled(&samples, size), &parts);
         words.push(format!("{title}: {}", describe(&stacked)));
         rows.extend(strip((order, title), stacked, &spans));
     }
@@ -68,7 +68,7 @@ fn parts(reader: &RecordingReader, column: &str) -> Vec<Part> {
     reader.recording.plan.workloads.iter().filter_map(|workload| part(&workload.name)).collect()
 }
 
-/// The activity of a part at a moment.
+/// The activity of a part at a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Activity {
     /// In MiB/s.
@@ -79,24 +79,24 @@ enum Activity {
     Unknown,
 }
 
-/// The device and its parts at one moment.
+/// The device and its parts at one sample.
 #[derive(Debug, Clone, PartialEq)]
-struct Moment {
+struct ActivitySample {
     t_s: f64,
     /// The device's own count; nothing in a gap.
     all: Option<f64>,
     parts: Vec<Activity>,
 }
 
-impl Moment {
-    /// What can be merged: moments with numbers for the same parts.
+impl ActivitySample {
+    /// What can be merged: samples with numbers for the same parts.
     fn shape(&self) -> (bool, Vec<std::mem::Discriminant<Activity>>) {
         (self.all.is_some(), self.parts.iter().map(std::mem::discriminant).collect())
     }
 }
 
 /// The device's samples, each with the activities of the parts.
-fn moments(reader: &RecordingReader, device: Vec<Point>, parts: &[Part]) -> Vec<Moment> {
+fn samples(reader: &RecordingReader, device: Vec<Point>, parts: &[Part]) -> Vec<ActivitySample> {
     let (spans, interval_s) = (reader.spans(), reader.recording.plan.interval_s);
     let runs = |name: &str, t_s: f64| {
         let mut spans = spans.iter().filter(|span| span.begin_s <= t_s && t_s <= span.end_s);
@@ -107,36 +107,36 @@ fn moments(reader: &RecordingReader, device: Vec<Point>, parts: &[Part]) -> Vec<
         None if runs(&part.name, t_s) => Activity::Unknown,
         None => Activity::Idle,
     };
-    let moment = |point: Point| Moment {
+    let sample = |point: Point| ActivitySample {
         t_s: point.t_s,
         all: point.mean,
         parts: parts.iter().map(|part| activity(part, point.t_s)).collect(),
     };
-    with_gaps(device, interval_s).into_iter().map(moment).collect()
+    with_gaps(device, interval_s).into_iter().map(sample).collect()
 }
 
-/// Merges each `size` neighbouring moments into one with the means of all parts, never across a gap of a part.
-fn downsampled(moments: &[Moment], size: usize) -> Vec<Moment> {
-    let merged = |part: &[Moment]| {
-        let mean = |of: &dyn Fn(&Moment) -> f64| part.iter().map(of).sum::<f64>() / part.len() as f64;
+/// Merges each `size` neighbouring samples into one with the means of all parts, never across a gap of a part.
+fn downsampled(samples: &[ActivitySample], size: usize) -> Vec<ActivitySample> {
+    let merged = |part: &[ActivitySample]| {
+        let mean = |of: &dyn Fn(&ActivitySample) -> f64| part.iter().map(of).sum::<f64>() / part.len() as f64;
         let value = |place: usize| match part[0].parts[place] {
-            Activity::Rate(_) => Activity::Rate(mean(&|moment| match moment.parts[place] {
+            Activity::Rate(_) => Activity::Rate(mean(&|sample| match sample.parts[place] {
                 Activity::Rate(value) => value,
                 Activity::Idle | Activity::Unknown => 0.0,
             })),
             same => same,
         };
-        Moment {
-            t_s: mean(&|moment| moment.t_s),
-            all: part[0].all.map(|_| mean(&|moment| moment.all.unwrap_or(0.0))),
+        ActivitySample {
+            t_s: mean(&|sample| sample.t_s),
+            all: part[0].all.map(|_| mean(&|sample| sample.all.unwrap_or(0.0))),
             parts: (0..part[0].parts.len()).map(value).collect(),
         }
     };
-    let alike = moments.chunk_by(|left, right| left.shape() == right.shape());
+    let alike = samples.chunk_by(|left, right| left.shape() == right.shape());
     alike.flat_map(|run| even_parts(run, size)).map(merged).collect()
 }
 
-/// A part at a moment: its extent in the stack.
+/// A part at a sample: its extent in the stack.
 #[derive(Debug, Clone, PartialEq)]
 struct Slice {
     name: String,
@@ -145,11 +145,11 @@ struct Slice {
     high: Option<f64>,
 }
 
-/// The parts upon one another at each moment, and upon them what is left of the device. Above a part of unknown rate there
+/// The parts upon one another at each sample, and upon them what is left of the device. Above a part of unknown rate there
 /// is a gap: the parts above it have no known place.
-fn stacked(moments: &[Moment], parts: &[Part]) -> Vec<Slice> {
+fn stacked(samples: &[ActivitySample], parts: &[Part]) -> Vec<Slice> {
     let mut slices = Vec::new();
-    for moment in moments {
+    for sample in samples {
         let mut top = Some(0.0);
         let mut push = |name: &str, activity: Activity| {
             let (low, high) = match (activity, top) {
@@ -157,14 +157,14 @@ fn stacked(moments: &[Moment], parts: &[Part]) -> Vec<Slice> {
                 _ => (None, None),
             };
             top = if activity == Activity::Idle { top } else { high };
-            slices.push(Slice { name: name.to_owned(), t_s: moment.t_s, low, high });
+            slices.push(Slice { name: name.to_owned(), t_s: sample.t_s, low, high });
             top
         };
         let mut measured = Some(0.0);
-        for (part, activity) in parts.iter().zip(&moment.parts) {
+        for (part, activity) in parts.iter().zip(&sample.parts) {
             measured = push(&part.name, *activity);
         }
-        let rest = moment
+        let rest = sample
             .all
             .zip(measured)
             .map_or(Activity::Unknown, |(all, measured)| Activity::Rate((all - measured).max(0.0)));
@@ -215,22 +215,22 @@ mod tests {
         Part { name: name.to_owned(), points: Vec::new() }
     }
 
-    fn moment(t_s: f64, all: Option<f64>, parts: [Activity; 2]) -> Moment {
-        Moment { t_s, all, parts: parts.to_vec() }
+    fn sample(t_s: f64, all: Option<f64>, parts: [Activity; 2]) -> ActivitySample {
+        ActivitySample { t_s, all, parts: parts.to_vec() }
     }
 
     #[test]
     fn parts_are_stacked_and_others_are_the_rest() {
-        let moments = [
-            moment(0.0, Some(10.0), [Activity::Rate(2.0), Activity::Rate(3.0)]),
-            moment(1.0, Some(4.0), [Activity::Idle, Activity::Rate(1.0)]),
-            moment(2.0, Some(6.0), [Activity::Rate(9.0), Activity::Rate(0.0)]),
-            moment(3.0, Some(6.0), [Activity::Rate(1.0), Activity::Unknown]),
-            moment(4.0, None, [Activity::Rate(1.0), Activity::Rate(2.0)]),
+        let samples = [
+            sample(0.0, Some(10.0), [Activity::Rate(2.0), Activity::Rate(3.0)]),
+            sample(1.0, Some(4.0), [Activity::Idle, Activity::Rate(1.0)]),
+            sample(2.0, Some(6.0), [Activity::Rate(9.0), Activity::Rate(0.0)]),
+            sample(3.0, Some(6.0), [Activity::Rate(1.0), Activity::Unknown]),
+            sample(4.0, None, [Activity::Rate(1.0), Activity::Rate(2.0)]),
         ];
-        let stack = stacked(&moments, &[part("a"), part("b")]);
-        let reach = |moment: usize| -> Vec<_> {
-            stack[3 * moment..3 * moment + 3].iter().map(|slice| slice.low.zip(slice.high)).collect()
+        let stack = stacked(&samples, &[part("a"), part("b")]);
+        let reach = |sample: usize| -> Vec<_> {
+            stack[3 * sample..3 * sample + 3].iter().map(|slice| slice.low.zip(slice.high)).collect()
         };
         assert_eq!(reach(0), [Some((0.0, 2.0)), Some((2.0, 5.0)), Some((5.0, 10.0))]);
         assert_eq!(reach(1), [None, Some((0.0, 1.0)), Some((1.0, 4.0))], "what activity not run activity nothing");
@@ -241,15 +241,15 @@ mod tests {
 
     #[test]
     fn moments_are_joined_with_all_their_parts_and_never_across_a_gap() {
-        let moments = [
-            moment(0.0, Some(10.0), [Activity::Rate(2.0), Activity::Idle]),
-            moment(1.0, Some(20.0), [Activity::Rate(4.0), Activity::Idle]),
-            moment(2.0, Some(30.0), [Activity::Unknown, Activity::Idle]),
-            moment(3.0, Some(40.0), [Activity::Rate(6.0), Activity::Rate(8.0)]),
+        let samples = [
+            sample(0.0, Some(10.0), [Activity::Rate(2.0), Activity::Idle]),
+            sample(1.0, Some(20.0), [Activity::Rate(4.0), Activity::Idle]),
+            sample(2.0, Some(30.0), [Activity::Unknown, Activity::Idle]),
+            sample(3.0, Some(40.0), [Activity::Rate(6.0), Activity::Rate(8.0)]),
         ];
         let merged =
-            [moment(0.5, Some(15.0), [Activity::Rate(3.0), Activity::Idle]), moments[2].clone(), moments[3].clone()];
-        assert_eq!(downsampled(&moments, 2), merged);
-        assert_eq!(downsampled(&moments, 1), moments);
+            [sample(0.5, Some(15.0), [Activity::Rate(3.0), Activity::Idle]), samples[2].clone(), samples[3].clone()];
+        assert_eq!(downsampled(&samples, 2), merged);
+        assert_eq!(downsampled(&samples, 1), samples);
     }
 }

@@ -157,8 +157,8 @@ fn with_verdict(summary: Summary) -> Summary {
         clause: "something happened".to_owned(),
         text: finding.text.clone(),
     };
-    let grave = summary.findings.iter().filter(|finding| finding.severity > Severity::Info);
-    let reasons: Vec<Reason> = grave.map(reason).collect();
+    let serious = summary.findings.iter().filter(|finding| finding.severity > Severity::Info);
+    let reasons: Vec<Reason> = serious.map(reason).collect();
     let grade = if reasons.is_empty() { Grade::Sound } else { Grade::Indicative };
     Summary { verdict: Verdict { grade, reasons }, ..summary }
 }
