@@ -33,17 +33,23 @@ enum { RECYCLE_NORMAL, RECYCLE_RANDOM, RECYCLE_SEQUENTIAL, RECYCLE_WILL_NEED, RE
 /* Why the last failed call of this thread failed. Valid until its next call that fails. */
 const char *recycle_last_error(void);
 
-/* A file at an address. Accesses whose page cannot be had receive SIGBUS, as with mmap. With RECYCLE_SIGNAL, system calls
- * on these bytes return EFAULT where a page is absent: use recycle_map_read and _write, or RECYCLE_THREAD. A forked child
- * does not have the bytes. */
+/* A file at an address.
+ *
+ * A page that was evicted is read from the file again when it is next used. If another program, or this one past the
+ * mapping, writes the file meanwhile, bytes change between two looks at them: a program that checks bytes and then uses
+ * them must see to it that nobody does, or copy them first. Pages pinned in a recycle_region do not change.
+ *
+ * Accesses whose page cannot be had receive SIGBUS, as with mmap: the device failed, or the file was shortened. With
+ * RECYCLE_SIGNAL, system calls on these bytes return EFAULT where a page is absent: use recycle_map_read and _write, or
+ * RECYCLE_THREAD. A forked child does not have the bytes: its accesses receive SIGSEGV. */
 typedef struct recycle_mapping recycle_mapping;
 
 recycle_mapping *recycle_map(const char *path, const struct recycle_options *options);
 void *recycle_map_data(const recycle_mapping *mapping);
 uint64_t recycle_map_len(const recycle_mapping *mapping);
 int recycle_map_read(const recycle_mapping *mapping, uint64_t offset, void *buffer, size_t bytes);
-/* No other thread uses these bytes meanwhile. */
-int recycle_map_write(recycle_mapping *mapping, uint64_t offset, const void *buffer, size_t bytes);
+/* No other thread uses these bytes meanwhile; others may use other bytes. */
+int recycle_map_write(const recycle_mapping *mapping, uint64_t offset, const void *buffer, size_t bytes);
 int recycle_map_sync(const recycle_mapping *mapping, uint64_t offset, uint64_t bytes);
 int recycle_map_advise(const recycle_mapping *mapping, uint64_t offset, uint64_t bytes, uint32_t advice);
 /* No other thread uses the mapping meanwhile; recycle_map_data may be another address afterwards. */

@@ -103,11 +103,11 @@ pub extern "C" fn recycle_last_error() -> *const c_char {
 }
 
 /// # Safety
-/// `path` is a string of C; `options` is null or valid.
+/// `path` is a string of C; `options` is null or valid. As [`Region::map`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn recycle_map(path: *const c_char, options: *const RecycleOptions) -> Option<Box<Mapping>> {
-    // SAFETY: the caller promises it.
-    unsafe { open(path, options, Region::map) }
+    // SAFETY: the caller promises it, of the file, too. This interface itself makes no reference to bytes of the mapping.
+    unsafe { open(path, options, |file, options| Region::map(file, options)) }
 }
 
 /// The first byte.
@@ -134,13 +134,13 @@ pub unsafe extern "C" fn recycle_map_read(mapping: &Mapping, offset: u64, buffer
 /// `buffer` has `bytes`; no other thread uses these bytes of the mapping.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn recycle_map_write(
-    mapping: &mut Mapping,
+    mapping: &Mapping,
     offset: u64,
     buffer: *const c_void,
     bytes: usize,
 ) -> c_int {
-    // SAFETY: the caller promises it.
-    status(mapping.write_at(offset, unsafe { std::slice::from_raw_parts(buffer.cast(), bytes) }))
+    // SAFETY: the caller promises it. Other threads may use other bytes, so the mapping is not borrowed exclusively.
+    status(unsafe { mapping.write_shared(offset, std::slice::from_raw_parts(buffer.cast(), bytes)) })
 }
 
 /// Makes changes durable.

@@ -7,12 +7,14 @@ use std::thread::JoinHandle;
 
 use crate::core::Core;
 use crate::signal::answer;
+use crate::system::Owner;
 use crate::{Error, Result};
 
 /// A thread that answers the faults of one region, as long as this lives.
 pub(crate) struct HandlerThread {
     stop: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
+    owner: Owner,
 }
 
 impl HandlerThread {
@@ -22,7 +24,7 @@ impl HandlerThread {
         let (core, until) = (Arc::clone(core), Arc::clone(&stop));
         let thread = std::thread::Builder::new().name("recycle-faults".into());
         let thread = thread.spawn(move || serve(&core, &until)).map_err(failed)?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, thread: Some(thread), owner: Owner::this_process() })
     }
 }
 
@@ -66,6 +68,9 @@ fn event() -> io::Result<OwnedFd> {
 
 impl Drop for HandlerThread {
     fn drop(&mut self) {
+        if !self.owner.is_this_process() {
+            return;
+        }
         let one = 1_u64;
         // SAFETY: the value is live, and as long as said. It can only fail where the counter is full, and then the thread
         // has its signal already.

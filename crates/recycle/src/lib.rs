@@ -6,7 +6,7 @@
 //!
 //! - [`Region::open`] and [`Region::pin`]: pages are held one by one. Faster, and it works everywhere.
 //! - [`Region::map`]: the whole file is a slice of bytes, and pages come and go as they are touched. It needs
-//!   userfaultfd.
+//!   userfaultfd, and a promise of the caller: while the slice is used, nobody else writes the file.
 //!
 //! ```
 //! use recycle::{Options, Region};
@@ -24,8 +24,9 @@
 //! assert_eq!(&region.pin(7)?[..5], b"apple");
 //! drop(region);
 //!
-//! # if let Err(recycle::Error::Unsupported { .. }) = Region::map(&file, &options) { return Ok(()) }
-//! let mut bytes = Region::map(&file, &options)?;
+//! # if let Err(recycle::Error::Unsupported { .. }) = unsafe { Region::map(&file, &options) } { return Ok(()) }
+//! // SAFETY: nobody else writes this file.
+//! let mut bytes = unsafe { Region::map(&file, &options)? };
 //! assert_eq!(&bytes[7 * 4096..7 * 4096 + 5], b"apple");
 //! bytes.as_mut_slice()?[1 << 29] = 1;
 //! bytes.sync()?;
@@ -39,7 +40,8 @@
 //! - After [`Region::sync`] what was written before survives the end of the process and of the machine. Unlike with
 //!   `mmap`, what was not synced is lost when the *process* is killed: the pages are the process's, not the kernel's.
 //! - A region is one program's view of the file: what others write into the file meanwhile is seen when a page is read
-//!   next, and what it writes is seen by others after a sync. In one process, a region that writes excludes others.
+//!   next, and what it writes is seen by others after a sync. A pinned page does not change by that; a slice of a mapping
+//!   does, which is why [`Region::map`] is unsafe. In one process, a region that writes excludes others.
 //!
 //! The design follows N. Y. Song, *Efficient Data Management Schemes for High-performance Storage Devices*, doctoral thesis,
 //! Seoul National University, 2018, sections 2.3.1 and 3.1, cited here as Song 2018. It runs on Linux.

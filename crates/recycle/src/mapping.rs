@@ -23,7 +23,7 @@ const PAGES_OF_AN_INSTRUCTION: u32 = 4;
 /// A mapped region: the bytes of the whole file, of which a budget's worth of pages is in memory.
 ///
 /// It dereferences to the bytes. Threads share it by reference; a program whose threads write, too, uses
-/// [`Mapping::as_mut_ptr`] under its own synchronisation.
+/// [`Mapping::as_mut_ptr`] under its own synchronisation. Whoever makes a mapping promises what [`Region::map`] asks for.
 ///
 /// - An access whose page cannot be read, or be written by others first, asks [`Options::on_error`], and receives SIGBUS
 ///   if that gives up, as with `mmap`. It never sees bytes that are not the file's.
@@ -51,25 +51,46 @@ enum Answers {
 impl Region {
     /// A region of `file` that is mapped: its pages have addresses.
     ///
+    /// ```compile_fail,E0133
+    /// # use recycle::{Options, Region};
+    /// # let file = std::fs::File::open("large").unwrap();
+    /// let bytes = Region::map(&file, &Options::default()); // Who calls it promises something: see below.
+    /// ```
+    ///
+    /// # Safety
+    /// A page that was evicted is read from the file again when it is next used. So the caller promises that, as long as a
+    /// reference to bytes of the mapping lives, these bytes of the file change through the mapping only: no other program,
+    /// descriptor or mapping writes them, and nobody shortens the file and lengthens it again. Otherwise bytes change
+    /// behind a `&[u8]`, which is undefined behaviour.
+    ///
+    /// Nothing is to be promised by a program that makes no reference, but copies bytes with [`Mapping::read_at`] and
+    /// [`Mapping::write_at`] or through [`Mapping::as_mut_ptr`]; and pages that are pinned, by [`Mapping::pin`] or in a
+    /// region of [`Region::open`], are copies of this process that no other program changes.
+    ///
+    /// These end the access with a signal, and are no undefined behaviour: the file was shortened, the device failed,
+    /// the file was opened for reading only and is written through the pointer (SIGBUS), or the process is a forked
+    /// child (SIGSEGV).
+    ///
     /// # Errors
     /// As [`Region::open`]; or the system lacks or forbids userfaultfd.
-    pub fn map(file: &File, options: &Options) -> Result<Mapping> {
-        Mapping::new(file, options)
+    pub unsafe fn map(file: &File, options: &Options) -> Result<Mapping> {
+        let storage = FileStorage::new(file)?;
+        let is_writable = storage.is_writable();
+        // SAFETY: the storage reads what the file has, and the caller promises who writes that.
+        unsafe { Mapping::on(Arc::new(storage), is_writable, options) }
     }
 }
 
 impl Mapping {
-    pub(crate) fn new(file: &File, options: &Options) -> Result<Self> {
-        let storage = FileStorage::new(file)?;
-        let is_writable = storage.is_writable();
-        Self::on(Arc::new(storage), is_writable, options)
-    }
-
     /// A mapping of any storage.
+    ///
+    /// # Safety
+    /// As [`Region::map`], of the storage's bytes: a read returns what was last written through the mapping, or what an
+    /// earlier read returned.
     ///
     /// # Errors
     /// The options are invalid, the storage cannot say its length, or the system lacks or forbids userfaultfd.
-    pub fn on(storage: Arc<dyn Storage>, is_writable: bool, options: &Options) -> Result<Self> {
+    pub unsafe fn on(storage: Arc<dyn Storage>, is_writable: bool, options: &Options) -> Result<Self> {
         check_page_size()?;
         let slots = budget_of(options)?.0;
         if slots.count() < PAGES_OF_AN_INSTRUCTION {
@@ -145,6 +166,18 @@ impl Mapping {
     /// # Errors
     /// The bytes are not within the region, a page cannot be had, or the file was opened for reading only.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: self is borrowed exclusively, so that nobody else uses the bytes.
+        unsafe { self.write_shared(offset, bytes) }
+    }
+
+    /// As [`Mapping::write_at`], where other threads use other bytes of the mapping.
+    ///
+    /// # Safety
+    /// Nobody else uses these bytes meanwhile, and no reference to any of them lives.
+    ///
+    /// # Errors
+    /// As [`Mapping::write_at`].
+    pub unsafe fn write_shared(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         check_range(&self.core, offset, bytes.len())?;
         check_writable(&self.core)?;
         let mut done = 0;
@@ -155,9 +188,9 @@ impl Mapping {
             let pin = PagePin::new(&self.core, page)?;
             // The page is in memory and stays: this lifts its protection.
             self.core.fault(page, true)?;
-            let target = pin.as_ptr().cast_mut().wrapping_add(within);
-            // SAFETY: the piece lies within the page, which is in memory; self is borrowed exclusively, so that nobody
-            // else uses the bytes.
+            let target = pin.start().wrapping_add(within);
+            // SAFETY: the piece lies within the page, which is in memory, and the caller promises that nobody else uses
+            // these bytes.
             unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), target, piece.len()) };
             done += piece.len();
         }
@@ -240,7 +273,8 @@ impl Deref for Mapping {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the bytes are there as long as self. Whoever changes them through the pointer answers for that.
+        // SAFETY: the bytes are there as long as self. Whoever made the mapping answers for changes of the file, whoever
+        // changes bytes through the pointer for those.
         unsafe { std::slice::from_raw_parts(self.as_mut_ptr(), self.bytes()) }
     }
 }

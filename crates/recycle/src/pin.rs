@@ -64,6 +64,20 @@ impl<'a> PagePin<'a> {
     pub fn page(&self) -> u64 {
         self.0.page
     }
+
+    /// The first byte. Of a mapped page others may change bytes through the mapping's pointer, so that it takes no
+    /// reference.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.0.start
+    }
+
+    /// Copies bytes of the page from `within` on.
+    pub(crate) fn copy_to(&self, within: usize, buffer: &mut [u8]) {
+        assert!(within + buffer.len() <= PAGE_BYTES, "{} bytes at {within} of a page", buffer.len());
+        // SAFETY: the bytes are within the page, which is in memory, and the buffer is none of the region's: that would
+        // be borrowed.
+        unsafe { std::ptr::copy_nonoverlapping(self.start().wrapping_add(within), buffer.as_mut_ptr(), buffer.len()) };
+    }
 }
 
 impl<'a> PagePinMut<'a> {

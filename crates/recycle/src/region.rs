@@ -221,7 +221,7 @@ pub(crate) fn read_at(core: &Core, offset: u64, buffer: &mut [u8]) -> Result<()>
     let len = rest.len();
     for (page, within) in pieces(offset, len) {
         let (piece, after) = rest.split_at_mut(within.len());
-        piece.copy_from_slice(&PagePin::new(core, page)?[within]);
+        PagePin::new(core, page)?.copy_to(within.start, piece);
         rest = after;
     }
     Ok(())

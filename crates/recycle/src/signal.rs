@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::RwLock;
 
 use crate::core::Core;
-use crate::system::result;
+use crate::system::{Owner, result};
 use crate::{Error, Recovery, Result};
 
 /// The mapped regions of this process.
@@ -31,6 +31,7 @@ unsafe impl Sync for Before {}
 /// A mapped region whose faults the handler answers, as long as this lives.
 pub(crate) struct Registration {
     addresses: Range<usize>,
+    owner: Owner,
 }
 
 impl Registration {
@@ -38,13 +39,16 @@ impl Registration {
         install().map_err(Error::io("installation of a handler of SIGBUS", 0, 0))?;
         let addresses = core.mapped().map_or(0..0, |mapped| mapped.addresses());
         REGIONS.write().push(Entry { addresses: addresses.clone(), core: Arc::downgrade(core) });
-        Ok(Self { addresses })
+        Ok(Self { addresses, owner: Owner::this_process() })
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        REGIONS.write().retain(|entry| entry.addresses != self.addresses);
+        // In a forked child the lock may be held by a thread that does not exist there.
+        if self.owner.is_this_process() {
+            REGIONS.write().retain(|entry| entry.addresses != self.addresses);
+        }
     }
 }
 
@@ -87,7 +91,9 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
 
 fn region_at(address: usize) -> Option<Arc<Core>> {
     let regions = REGIONS.read();
-    regions.iter().find(|entry| entry.addresses.contains(&address))?.core.upgrade()
+    let mut here = regions.iter().filter(|entry| entry.addresses.contains(&address));
+    // Of a forked child's entries some are its parent's, at addresses that may now be another region's.
+    here.find_map(|entry| entry.core.upgrade().filter(|core| core.is_of_this_process()))
 }
 
 /// Provides the page. Returns whether the access is worth another try.

@@ -54,10 +54,29 @@ pub(crate) fn has_supported_pages() -> bool {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }) == Ok(PAGE_BYTES)
 }
 
+/// The process that something belongs to. A forked child has copies of what owns memory, threads and entries in tables
+/// of its parent's, and must not end those: its addresses may be in other use, its threads do not exist, and it shares
+/// descriptors with the parent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner(u32);
+
+impl Owner {
+    /// The calling process.
+    pub(crate) fn this_process() -> Self {
+        Self(std::process::id())
+    }
+
+    /// Whether the calling process is the owner, and no child of it.
+    pub(crate) fn is_this_process(self) -> bool {
+        self.0 == std::process::id()
+    }
+}
+
 /// Anonymous, zeroed memory that takes room only where it is touched. A forked child does not have it.
 pub(crate) struct Memory {
     start: NonNull<u8>,
     bytes: usize,
+    owner: Owner,
 }
 
 // SAFETY: it is memory without an owner; whoever makes references into it answers for them.
@@ -76,7 +95,8 @@ impl Memory {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let memory = Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, bytes };
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let memory = Self { start, bytes, owner: Owner::this_process() };
         // Without this a child would see zeroes where pages are absent, and share pages with direct I/O.
         memory.advise(libc::MADV_DONTFORK)?;
         Ok(memory)
@@ -144,22 +164,25 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nothing refers to it any more. A child does not have it: there this unmaps
-        // addresses at which it has nothing.
-        unsafe { libc::munmap(self.start().cast(), self.bytes) };
+        if self.owner.is_this_process() {
+            // SAFETY: the mapping is ours, and nothing refers to it any more.
+            unsafe { libc::munmap(self.start().cast(), self.bytes) };
+        }
     }
 }
 
-/// This process, for system calls that want it named.
+/// This process, for system calls that want it named. A forked child goes without: the name is its parent's.
 fn own_process() -> io::Result<&'static OwnedFd> {
-    static PROCESS: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    static PROCESS: OnceLock<Option<(Owner, OwnedFd)>> = OnceLock::new();
     let process = PROCESS.get_or_init(|| {
         // SAFETY: the call has no pointers.
         let file = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) };
+        let file = i32::try_from(file).ok().filter(|file| *file >= 0)?;
         // SAFETY: a number that is not negative is a new descriptor, ours alone.
-        i32::try_from(file).ok().filter(|file| *file >= 0).map(|file| unsafe { OwnedFd::from_raw_fd(file) })
+        Some((Owner::this_process(), unsafe { OwnedFd::from_raw_fd(file) }))
     });
-    process.as_ref().ok_or_else(|| io::ErrorKind::Unsupported.into())
+    let process = process.as_ref().filter(|(owner, _)| owner.is_this_process());
+    process.map(|(_, file)| file).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
 /// The result of a system call that returns -1 for an error.

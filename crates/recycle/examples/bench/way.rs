@@ -52,7 +52,8 @@ impl Way {
                 Self::Pread(direct.unwrap())
             }
             "pin" => Self::Pinned(Region::open(&file, &options).unwrap()),
-            "map" => Self::Mapped(Region::map(&file, &options).unwrap()),
+            // SAFETY: the file is this program's alone.
+            "map" => Self::Mapped(unsafe { Region::map(&file, &options) }.unwrap()),
             other => panic!("`{other}` is none of mmap, mmap-random, mmap-sequential, memory, pread, pin, map"),
         }
     }

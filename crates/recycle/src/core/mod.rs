@@ -21,7 +21,7 @@ use crate::page::{PageCell, PageWord, Refusal, State};
 use crate::read_ahead::ReadAhead;
 use crate::residents::Residents;
 use crate::storage::Storage;
-use crate::system::Memory;
+use crate::system::{Memory, Owner};
 use crate::{Advice, Error, PAGE_BYTES, Recovery, Result};
 
 /// Most pages that one read brings.
@@ -61,6 +61,7 @@ pub(crate) struct Core {
     read_ahead: ReadAhead,
     /// Buffers that no read uses now; mapped regions read into them.
     buffers: Mutex<Vec<Memory>>,
+    owner: Owner,
 }
 
 impl Core {
@@ -74,7 +75,8 @@ impl Core {
         let residents = Residents::new(parts.capacity).map_err(failed(bytes / 8))?;
         let window = (parts.read_ahead / PAGE).min(MAX_WINDOW as u64).min(slots.largest_window());
         let (len, read_ahead) = (AtomicU64::new(parts.len), ReadAhead::new(window));
-        slots.register(|id| Self { id, parts, table, residents, len, read_ahead, buffers: Mutex::default() })
+        let (buffers, owner) = (Mutex::default(), Owner::this_process());
+        slots.register(|id| Self { id, parts, table, residents, len, read_ahead, buffers, owner })
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -99,6 +101,11 @@ impl Core {
 
     pub(crate) fn mapped(&self) -> Option<&MappedMemory> {
         self.parts.mapped.as_ref()
+    }
+
+    /// Whether the calling process made it, and not its parent.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.owner.is_this_process()
     }
 
     pub(crate) fn is_writable(&self) -> bool {
@@ -460,8 +467,11 @@ impl Core {
         resized
     }
 
-    /// Writes what is dirty and gives all slots back.
+    /// Writes what is dirty and gives all slots back. A forked child has neither.
     pub(crate) fn close(&self) {
+        if !self.is_of_this_process() {
+            return;
+        }
         if let Err(error) = self.flush(0..self.pages()) {
             self.report(&error);
         }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use recycle::{Options, Policy, Region};
 
-use crate::support::{Chance, PAGE, open, pages, setting};
+use crate::support::{Chance, PAGE, map, open, pages, setting};
 
 /// The environment variables with a child's file, its door and the round from which it goes on.
 const FILE: &str = "RECYCLE_KILL_FILE";
@@ -39,7 +39,7 @@ fn child() {
     let options = Options { policy: Policy::ALL[from as usize % 3], ..pages(8) };
     let acknowledge = |round: u64| writeln!(std::io::stdout().lock(), "\n{SYNCED}{round}").unwrap();
     if door == "map" {
-        let mut mapping = Region::map(&file, &options).unwrap();
+        let mut mapping = map(&file, &options).unwrap();
         for round in from.. {
             for page in changed(round) {
                 mapping.as_mut_slice().unwrap()[(page * PAGE) as usize..][..PAGE as usize]

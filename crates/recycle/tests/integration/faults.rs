@@ -113,7 +113,8 @@ fn an_access_by_address_is_tried_again_as_often_as_the_user_says() {
         Recovery::Retry
     };
     let options = Options { on_error: Some(Arc::new(on_error)), ..pages(8) };
-    let mapping = Mapping::on(Arc::clone(&file) as _, true, &options).unwrap();
+    // SAFETY: the file in memory returns what was written, or fails.
+    let mapping = unsafe { Mapping::on(Arc::clone(&file) as _, true, &options) }.unwrap();
     file.fail(|request, _, _| (request == Request::Read).then_some(EIO));
     assert_eq!(mapping[5 * PAGE as usize + 1], byte_at(5 * PAGE + 1));
     assert_eq!(tries.load(Ordering::SeqCst), 3);

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use recycle::{Advice, Budget, Error, Faults, Options, Region};
 
-use crate::support::{PAGE, byte_at, filled, open, pages};
+use crate::support::{PAGE, byte_at, filled, map, open, pages};
 
 #[test]
 fn a_budget_of_nothing_is_refused_and_one_page_is_enough_to_pin() {
@@ -16,7 +16,7 @@ fn a_budget_of_nothing_is_refused_and_one_page_is_enough_to_pin() {
         let error = Region::open(&file, &Options { memory, ..Options::default() }).unwrap_err();
         assert!(matches!(error, Error::Budget { got, wanted: PAGE, .. } if got == memory), "{error}");
     }
-    let error = Region::map(&file, &pages(3)).unwrap_err().to_string();
+    let error = map(&file, &pages(3)).unwrap_err().to_string();
     assert!(error.contains("one instruction"), "{error}");
     let region = Region::open(&file, &pages(1)).unwrap();
     for page in (0..10).chain((0..10).rev()) {
@@ -36,7 +36,7 @@ fn a_mapping_keeps_room_for_accesses_beside_pins() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     std::fs::write(&path, filled(20 * PAGE)).unwrap();
-    let mapping = Region::map(&open(&path), &pages(6)).unwrap();
+    let mapping = map(&open(&path), &pages(6)).unwrap();
     let held = [mapping.pin(0).unwrap(), mapping.pin(1).unwrap()];
     assert!(matches!(mapping.pin(2), Err(Error::AllPinned { .. })));
     assert!(*mapping == filled(20 * PAGE)[..], "the rest can be read all the same");
@@ -53,7 +53,7 @@ fn a_sparse_file_of_a_tebibyte_takes_the_budget_and_no_more() {
     places.iter().for_each(|place| region.write_at(*place, &place.to_le_bytes()).unwrap());
     region.sync().unwrap();
     drop(region);
-    let mapping = Region::map(&file, &pages(16)).unwrap();
+    let mapping = map(&file, &pages(16)).unwrap();
     for place in &places {
         assert_eq!(mapping[*place as usize..][..8], place.to_le_bytes());
     }
@@ -72,7 +72,7 @@ fn an_empty_region_is_empty_and_can_grow() {
     region.resize(3 * PAGE + 1).unwrap();
     region.write_at(3 * PAGE, b"!").unwrap();
     drop(region);
-    let mut mapping = Region::map(&file, &pages(4)).unwrap();
+    let mut mapping = map(&file, &pages(4)).unwrap();
     assert_eq!(mapping[3 * PAGE as usize..], *b"!");
     mapping.resize(0).unwrap();
     assert!(mapping.is_empty());
@@ -86,7 +86,7 @@ fn growth_beyond_the_reserved_addresses_moves_the_bytes() {
     let path = directory.path().join("file");
     std::fs::write(&path, filled(5 * PAGE)).unwrap();
     let file = open(&path);
-    let mut mapping = Region::map(&file, &pages(8)).unwrap();
+    let mut mapping = map(&file, &pages(8)).unwrap();
     mapping.as_mut_slice().unwrap()[7] = 200;
     mapping.resize(3 << 30).unwrap();
     assert_eq!((mapping[7], mapping[8], mapping.len()), (200, byte_at(8), 3 << 30));
@@ -105,7 +105,7 @@ fn bytes_outside_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     std::fs::write(&path, filled(100)).unwrap();
-    let mut mapping = Region::map(&open(&path), &pages(4)).unwrap();
+    let mut mapping = map(&open(&path), &pages(4)).unwrap();
     let mut bytes = [0; 10];
     mapping.read_at(90, &mut bytes).unwrap();
     assert!(matches!(mapping.read_at(91, &mut bytes), Err(Error::OutOfRange { offset: 91, bytes: 10, len: 100 })));
@@ -129,7 +129,7 @@ fn a_file_keeps_the_way_it_was_opened() {
     assert!(matches!(region.write_at(0, b"a"), Err(Error::ReadOnly)));
     assert!(matches!(region.resize(0), Err(Error::ReadOnly)));
     assert_eq!(region.pin(0).unwrap()[9], byte_at(9));
-    let mut mapping = Region::map(&file, &pages(4)).unwrap();
+    let mut mapping = map(&file, &pages(4)).unwrap();
     assert!(matches!(mapping.as_mut_slice(), Err(Error::ReadOnly)));
     let write_only = File::options().write(true).open(&path).unwrap();
     assert!(matches!(Region::open(&write_only, &pages(4)), Err(Error::WriteOnly)));
@@ -144,7 +144,7 @@ fn a_region_that_writes_excludes_others_of_the_file() {
     assert!(matches!(Region::open(&open(&path), &pages(4)), Err(Error::Shared)));
     assert_eq!(readers[0].pin(0).unwrap()[..], readers[1].pin(0).unwrap()[..]);
     drop(readers);
-    let writer = Region::map(&open(&path), &pages(4)).unwrap();
+    let writer = map(&open(&path), &pages(4)).unwrap();
     assert!(matches!(Region::open(&File::open(&path).unwrap(), &pages(4)), Err(Error::Shared)));
     drop(writer);
     Region::open(&open(&path), &pages(4)).unwrap();
@@ -159,13 +159,13 @@ fn a_read_only_system_call_works_with_a_thread_and_is_refused_with_signals() {
         use std::io::Write as _;
         File::create(directory.path().join("copy")).unwrap().write_all(mapping)
     };
-    let mapping = Region::map(&open(&path), &pages(8)).unwrap();
+    let mapping = map(&open(&path), &pages(8)).unwrap();
     assert_eq!(write(&mapping).unwrap_err().raw_os_error(), Some(libc_efault()));
     let page = mapping.pin(0).unwrap();
     std::fs::write(directory.path().join("pinned"), &*page).unwrap();
     drop(page);
     drop(mapping);
-    match Region::map(&open(&path), &Options { faults: Faults::Thread, ..pages(8) }) {
+    match map(&open(&path), &Options { faults: Faults::Thread, ..pages(8) }) {
         Ok(mapping) => {
             write(&mapping).unwrap();
             assert_eq!(std::fs::read(directory.path().join("copy")).unwrap(), filled(8 * PAGE));
@@ -213,4 +213,67 @@ fn a_shared_budget_outlives_its_regions() {
         (0..9).for_each(|page| assert_eq!(region.pin(page).unwrap()[1], byte_at(page * PAGE + 1)));
     }
     assert_eq!(budget.counters().faults, 20 * 9);
+}
+
+/// Why `Region::map` is unsafe and `Region::open` is not: what another program writes into the file reaches a mapped page
+/// that comes again, and never a pinned one.
+#[test]
+fn a_file_that_others_write_changes_mapped_bytes_and_no_pinned_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, filled(40 * PAGE)).unwrap();
+    let change = |byte: u8| {
+        use std::os::unix::fs::FileExt as _;
+        open(&path).write_all_at(&[byte], 9).unwrap();
+    };
+    let region = Region::open(&File::open(&path).unwrap(), &pages(4)).unwrap();
+    let held = region.pin(0).unwrap();
+    change(200);
+    (1..40).for_each(|page| drop(region.pin(page).unwrap()));
+    assert_eq!(held[9], byte_at(9), "a pinned page is a copy of this process");
+    drop(held);
+    (1..40).for_each(|page| drop(region.pin(page).unwrap()));
+    assert_eq!(region.pin(0).unwrap()[9], 200);
+    drop(region);
+
+    let mapping = map(&File::open(&path).unwrap(), &pages(6)).unwrap();
+    // No reference to the byte lives while it changes.
+    let byte = |place: u64| {
+        // SAFETY: the byte is within the mapping.
+        unsafe { mapping.as_mut_ptr().wrapping_add(place as usize).read_volatile() }
+    };
+    let held = mapping.pin(0).unwrap();
+    assert_eq!(held[9], 200);
+    change(201);
+    (1..40).for_each(|page| assert_eq!(byte(page * PAGE), byte_at(page * PAGE)));
+    assert_eq!(held[9], 200);
+    drop(held);
+    (1..40).for_each(|page| assert_eq!(byte(page * PAGE), byte_at(page * PAGE)));
+    assert_eq!(byte(9), 201);
+}
+
+/// Threads write bytes of the same pages through a shared mapping, as C does.
+#[test]
+fn threads_write_other_bytes_of_the_same_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    open(&path).set_len(20 * PAGE).unwrap();
+    let mapping = map(&open(&path), &pages(8)).unwrap();
+    std::thread::scope(|scope| {
+        for me in 0..4_u8 {
+            let mapping = &mapping;
+            scope.spawn(move || {
+                for place in (u64::from(me) * 512..20 * PAGE).step_by(2048) {
+                    // SAFETY: each thread has bytes of its own, and nobody makes a reference to them.
+                    unsafe { mapping.write_shared(place, &[me + 1; 512]) }.unwrap();
+                    let mut read = [0; 512];
+                    mapping.read_at(place, &mut read).unwrap();
+                    assert_eq!(read, [me + 1; 512]);
+                }
+            });
+        }
+    });
+    mapping.sync().unwrap();
+    let written = std::fs::read(&path).unwrap();
+    assert!((0..).zip(&written).all(|(place, byte)| u64::from(*byte) == place / 512 % 4 + 1));
 }

@@ -3,7 +3,7 @@
 
 use recycle::{Advice, Faults, Mapping, Options, Policy, Region, Replacement};
 
-use crate::support::{Chance, PAGE, byte_at, filled, open, pages, setting};
+use crate::support::{Chance, PAGE, byte_at, filled, map, open, pages, setting};
 
 const THREADS: u64 = 3;
 const STEPS: u64 = 400;
@@ -159,12 +159,12 @@ fn pinned_pages_are_those_of_the_model() {
 
 #[test]
 fn bytes_mapped_with_signals_are_those_of_the_model() {
-    sequences(|file, options| Subject::Mapped(Region::map(file, options).unwrap()), Faults::Signal, 4, 2);
+    sequences(|file, options| Subject::Mapped(map(file, options).unwrap()), Faults::Signal, 4, 2);
 }
 
 #[test]
 fn bytes_mapped_with_a_thread_are_those_of_the_model() {
-    sequences(|file, options| Subject::Mapped(Region::map(file, options).unwrap()), Faults::Thread, 4, 3);
+    sequences(|file, options| Subject::Mapped(map(file, options).unwrap()), Faults::Thread, 4, 3);
 }
 
 /// Bytes across the end of a page, where all other pages of the budget are dirty: no policy may let the two pages evict
@@ -178,7 +178,7 @@ fn an_access_across_pages_ends_with_every_policy() {
         let path = directory.path().join("file");
         std::fs::write(&path, filled(40 * PAGE)).unwrap();
         let options = Options { policy, replacement, read_ahead: 0, ..pages(5) };
-        let mut mapping = Region::map(&open(&path), &options).unwrap();
+        let mut mapping = map(&open(&path), &options).unwrap();
         for round in 1..20 {
             (0..5).for_each(|page| mapping.as_mut_slice().unwrap()[(page * PAGE) as usize] = 7);
             let across = (round * 2 * PAGE - 8) as usize;
@@ -198,7 +198,7 @@ fn regions_that_share_a_budget_keep_their_own_bytes() {
     paths.iter().for_each(|path| std::fs::write(path, filled(len)).unwrap());
     let mut subjects = vec![
         Subject::Pinned(Region::open(&open(&paths[0]), &options).unwrap()),
-        Subject::Mapped(Region::map(&open(&paths[1]), &options).unwrap()),
+        Subject::Mapped(map(&open(&paths[1]), &options).unwrap()),
         Subject::Pinned(Region::open(&open(&paths[2]), &options).unwrap()),
     ];
     let mut models = vec![filled(len); 3];

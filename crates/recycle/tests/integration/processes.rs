@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use recycle::{Faults, Options, Region};
+use recycle::{Faults, Options, Policy, Region};
 
-use crate::support::{PAGE, byte_at, filled, open, pages};
+use crate::support::{self, PAGE, byte_at, filled, open, pages};
 
 /// The environment variables with a child's case and its file.
 const CASE: &str = "RECYCLE_CASE";
@@ -24,6 +24,8 @@ type Case = (&'static str, fn(&Path));
 const CASES: &[Case] = &[
     ("fork", |path| fork(path, Faults::Signal)),
     ("fork-thread", |path| fork(path, Faults::Thread)),
+    ("fork-end", |path| fork_end(path, Faults::Signal)),
+    ("fork-end-thread", |path| fork_end(path, Faults::Thread)),
     ("truncated", |path| truncated(path, Faults::Signal)),
     ("truncated-thread", |path| truncated(path, Faults::Thread)),
     ("read-only", read_only),
@@ -61,7 +63,7 @@ fn leave(status: i32) -> ! {
 }
 
 fn map(path: &Path, faults: Faults) -> recycle::Mapping {
-    Region::map(&open(path), &Options { faults, ..pages(4) }).unwrap()
+    support::map(&open(path), &Options { faults, ..pages(4) }).unwrap()
 }
 
 fn check(mapping: &[u8]) {
@@ -85,6 +87,38 @@ fn fork(path: &Path, faults: Faults) {
     leave(RIGHT);
 }
 
+/// A child that ends what it inherited, and makes a region of its own, leaves the parent's as they are.
+fn fork_end(path: &Path, faults: Faults) {
+    let (pinned_path, third) = (path.with_extension("pinned"), path.with_extension("third"));
+    for other in [&pinned_path, &third] {
+        std::fs::copy(path, other).unwrap();
+    }
+    let mut mapping = map(path, faults);
+    let pinned = Region::open(&open(&pinned_path), &Options { policy: Policy::CleanOnly, ..pages(4) }).unwrap();
+    mapping.as_mut_slice().unwrap()[0] = 7;
+    pinned.write_at(0, &[8]).unwrap();
+    // SAFETY: no other thread of this process holds a lock now.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        drop((mapping, pinned));
+        let own = map(&third, Faults::Signal);
+        check(&own);
+        check(&own);
+        drop(own);
+        leave(RIGHT);
+    }
+    let mut status = 0;
+    // SAFETY: the status is live.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == RIGHT, "{status:x}");
+    check(&mapping);
+    mapping.sync().unwrap();
+    pinned.sync().unwrap();
+    assert_eq!([path, &pinned_path].map(|path| std::fs::read(path).unwrap()[0]), [7, 8]);
+    drop((mapping, pinned));
+    leave(RIGHT);
+}
+
 fn truncated(path: &Path, faults: Faults) {
     let mapping = map(path, faults);
     check(&mapping);
@@ -94,7 +128,7 @@ fn truncated(path: &Path, faults: Faults) {
 }
 
 fn read_only(path: &Path) {
-    let mapping = Region::map(&std::fs::File::open(path).unwrap(), &pages(4)).unwrap();
+    let mapping = support::map(&std::fs::File::open(path).unwrap(), &pages(4)).unwrap();
     check(&mapping);
     // SAFETY: the byte is there; the write is what must not go unnoticed.
     unsafe { mapping.as_mut_ptr().write_volatile(1) };
@@ -159,6 +193,12 @@ fn alarms(path: &Path, faults: Faults) {
 fn a_forked_child_does_not_see_zeroes() {
     assert_eq!(run("fork").code(), Some(RIGHT));
     assert_eq!(run("fork-thread").code(), Some(RIGHT));
+}
+
+#[test]
+fn a_forked_child_can_end_what_it_inherited() {
+    assert_eq!(run("fork-end").code(), Some(RIGHT));
+    assert_eq!(run("fork-end-thread").code(), Some(RIGHT));
 }
 
 #[test]

@@ -107,7 +107,9 @@ impl Mapped {
         let region = Options { budget: Some(budget.clone()), ..Options::default() };
         let open = |file: File| -> io::Result<MappedFile> {
             Ok(match options.engine {
-                IoEngine::RecycleMap => MappedFile::Mapped(Region::map(&file, &region)?),
+                // SAFETY: no reference to bytes of the mapping is ever made: `copy` uses pointers. So it does not matter
+                // who else writes the file.
+                IoEngine::RecycleMap => MappedFile::Mapped(unsafe { Region::map(&file, &region)? }),
                 _ => MappedFile::Pinned(Region::open(&file, &region)?),
             })
         };
@@ -134,7 +136,8 @@ impl Mapped {
 pub(super) fn probe_mapping() -> io::Result<()> {
     let file = tempfile_in_memory()?;
     file.set_len(1)?;
-    Region::map(&file, &Options::default())?;
+    // SAFETY: nobody else has the file.
+    unsafe { Region::map(&file, &Options::default())? };
     Ok(())
 }
 

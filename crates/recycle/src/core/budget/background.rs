@@ -5,6 +5,8 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::system::Owner;
+
 #[derive(Debug, Default)]
 struct Progress {
     requested: u64,
@@ -23,6 +25,7 @@ struct Desk {
 pub(super) struct Background {
     desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
+    owner: Owner,
 }
 
 impl Background {
@@ -38,7 +41,7 @@ impl Background {
             }
         };
         let thread = std::thread::Builder::new().name("recycle-reclaim".into()).spawn(serve)?;
-        Ok(Self { desk, thread: Some(thread) })
+        Ok(Self { desk, thread: Some(thread), owner: Owner::this_process() })
     }
 
     /// Asks for the work and waits until it is done.
@@ -65,6 +68,9 @@ impl Desk {
 
 impl Drop for Background {
     fn drop(&mut self) {
+        if !self.owner.is_this_process() {
+            return;
+        }
         self.desk.progress.lock().is_over = true;
         self.desk.changed.notify_all();
         // The thread itself drops this where it held the budget last: then there is nothing to wait for.

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng as _;
 use recycle::storage::Storage;
-use recycle::{Options, PAGE_BYTES};
+use recycle::{Mapping, Options, PAGE_BYTES, Region};
 
 pub const PAGE: u64 = PAGE_BYTES as u64;
 
@@ -35,6 +35,12 @@ pub fn setting(name: &str, default: u64) -> u64 {
 
 pub fn open(path: &Path) -> File {
     File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap()
+}
+
+/// The file mapped; every test has files of its own, and writes them past a mapping only where it says so.
+pub fn map(file: &File, options: &Options) -> recycle::Result<Mapping> {
+    // SAFETY: nobody else writes the file while a reference to bytes of the mapping lives.
+    unsafe { Region::map(file, options) }
 }
 
 /// Options with a budget of so many pages.
