@@ -1,27 +1,15 @@
 //! `manometer trace synthesise`: a synthetic trace from a model of a real one.
 
-use std::fs::File;
-use std::io::{BufWriter, Read as _, Write as _};
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use manometer_trace::character::{Character, Options};
-use manometer_trace::synthesis::error::error;
-use manometer_trace::synthesis::fit::FirstPass;
-use manometer_trace::synthesis::{FitError, Generator, Model};
-use manometer_trace::{Record, TraceError, TraceReader};
+use manometer_trace::synthesis::{self, FitError, Generator, Model};
+use manometer_trace::{TraceError, TraceReader};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 use crate::output;
-
-/// The mark of a model's file, within its first bytes.
-const MARK: &[u8] = b"\"manometer_trace_model\"";
-const MARK_BYTES: u64 = 256;
-/// The maximum size of a model.
-const MODEL_BYTES_MAX: u64 = 64 << 20;
 
 /// Fit a model to a trace and generate a trace with the same popularity, reuse distances and burstiness.
 ///
@@ -50,7 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match synthesise(args) {
         Ok((model, written)) => {
             if let Some(file) = &args.model {
-                write_model(file, &model)?;
+                synthesis::write_model(file, &model)?;
             }
             output::note(&model.fit_error.as_ref().map_or_else(unknown, text));
             args.output.print(&args.input.name(), &written, json!({ "fit_error": model.fit_error, "seed": args.seed }))
@@ -61,65 +49,23 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn synthesise(args: &Args) -> Result<(Model, Written), TraceError> {
     args.input.need_file("synthesise")?;
+    let path = args.input.path();
     if let Some(file) = args.model.as_ref().filter(|file| file.exists()) {
         return Err(TraceError::Wrong(format!("{}: the file exists: name a new one", file.display())));
     }
-    if let Some(model) = read_model(args)? {
+    if let Some(model) = synthesis::read_model(path)? {
+        if args.model.is_some() {
+            return Err(TraceError::Wrong(format!("{}: the input is a model: leave --model out", path.display())));
+        }
         let requests = args.requests.unwrap_or(model.requests);
         let written = args.output.write(&mut Generator::new(&model, requests, args.seed)?)?;
         return Ok((model, written));
     }
-    let mut trace = Character::new(Options::default());
-    let mut first = FirstPass::read(args.input.open_keeping(false)?.reader.as_mut(), &mut trace)?;
-    let damage = first.take_damage();
-    let mut model = first.fit(args.input.open_keeping(false)?.reader.as_mut(), &trace)?;
-    let generator = Generator::new(&model, args.requests.unwrap_or(model.requests), args.seed)?;
-    let mut watched = Watched { generator, character: Character::new(Options::default()), left: model.requests };
-    let mut written = args.output.write(&mut watched)?;
-    written.damage = damage;
-    model.fit_error = (watched.left == 0).then(|| error(&trace, &watched.character));
-    Ok((model, written))
-}
-
-/// A generator whose first requests are characterised, as many as the model has.
-struct Watched {
-    generator: Generator,
-    character: Character,
-    left: u64,
-}
-
-impl TraceReader for Watched {
-    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
-        let read = self.generator.read(batch)?;
-        let watched = read.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        self.character.add(&batch[..watched]);
-        self.left -= watched as u64;
-        Ok(read)
-    }
-}
-
-/// The model, if the input is one.
-fn read_model(args: &Args) -> Result<Option<Model>, TraceError> {
-    let path = args.input.path();
-    let wrong = |what: String| TraceError::Wrong(format!("{}: {what}", path.display()));
-    let mut file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    let mut head = Vec::new();
-    (&mut file).take(MARK_BYTES).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
-    if !head.starts_with(b"{") || !head.windows(MARK.len()).any(|window| window == MARK) {
-        return Ok(None);
-    }
-    if args.model.is_some() {
-        return Err(wrong("the input is a model: leave --model out".to_owned()));
-    }
-    let rest = std::io::BufReader::new(std::io::Cursor::new(head).chain(file.take(MODEL_BYTES_MAX)));
-    serde_json::from_reader(rest).map(Some).map_err(|error| wrong(format!("not a model: {error}")))
-}
-
-fn write_model(path: &PathBuf, model: &Model) -> anyhow::Result<()> {
-    let name = || path.display().to_string();
-    let mut file = BufWriter::new(File::create_new(path).with_context(name)?);
-    serde_json::to_writer_pretty(&mut file, model).with_context(name)?;
-    file.write_all(b"\n").and_then(|()| file.flush()).with_context(name)
+    let options = args.input.form.options(false)?;
+    let write = |generated: &mut dyn TraceReader| args.output.write(generated);
+    let (fitted, mut written) = synthesis::synthesise(path, &options, args.requests, args.seed, write)?;
+    written.damage = fitted.damage;
+    Ok((fitted.model, written))
 }
 
 fn unknown() -> String {

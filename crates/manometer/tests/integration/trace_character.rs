@@ -127,11 +127,12 @@ fn what_cannot_be_modelled_is_refused() {
         .write("disk.load", "start ; sector; length ; op ; x ; y\n0.5 ; 8 ; 8 ; W ; 0 ; 0\n1.5 ; 16 ; 8 ; R ; 0 ; 0\n");
     scene.write("broken.json", "{\"manometer_trace_model\": 1}");
     scene.write("model.json", "{}");
+    scene.run("trace synthesise web.csv fitted.csv --model fitted.json").status(0);
     for (words, expected) in [
         ("synthesise disk.load o.csv", "places on devices"),
         ("synthesise broken.json o.csv", "not a model: missing field"),
         ("synthesise web.csv o.csv --model model.json", "the file exists"),
-        ("synthesise broken.json o.csv --model other.json", "leave --model out"),
+        ("synthesise fitted.json o.csv --model other.json", "leave --model out"),
         ("synthesise - o.csv", "name a file"),
         ("synthesise nowhere o.csv", "nowhere"),
     ] {
