@@ -4,6 +4,7 @@
 //! second-level cache and the models of [`device`]s serve. After the cache thesis (seed 001), chapters 4 and 6.
 
 mod cache_slots;
+mod comparison;
 pub mod device;
 mod events;
 mod flows;
@@ -15,17 +16,19 @@ mod metadata_tree;
 mod page_cache;
 mod raid_array;
 mod second_level;
-mod sequential;
 mod settings;
+mod simulate_all;
 mod simulation;
 mod storage;
 mod wakeup;
 pub mod workload;
 
+pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
 pub use host::HostSettings;
 pub use second_level::settings::{
     CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
 };
 pub use settings::{Arrangement, CacheSweep, EqualDevices, OriginSettings};
+pub use simulate_all::{ArrangementLoads, NamedLoad, SimulationProgress, TierOutcome, simulate_all, workload_loads};
 pub use simulation::{TierLoad, TierResult, run, run_with_progress};

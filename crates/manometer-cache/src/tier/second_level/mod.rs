@@ -6,18 +6,19 @@
 mod coalesced;
 mod fills;
 mod metadata;
+mod sequential;
 pub mod settings;
 mod write_back;
 
 use std::collections::{BTreeSet, HashMap};
 
 use self::coalesced::{CoalescedRequest, FillRequest};
+use self::sequential::SequentialDetector;
 use self::settings::{MetadataKind, SecondLevelSettings, WriteMode};
 use super::cache_slots::{BlockRun, BlockState, CacheSlots};
 use super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
 use super::jobs::JobId;
 use super::metadata_tree::MetadataTree;
-use super::sequential::SequentialDetector;
 use super::storage::Storage;
 use super::wakeup::Wakeup;
 use crate::CacheError;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::io::{FLUSHER, IoRequest};
-use super::second_level::settings::SequentialBypass;
+use super::settings::SequentialBypass;
+use crate::tier::io::{FLUSHER, IoRequest};
 
 /// The weight of a run in a task's moving mean is one over this.
 const MEAN_WEIGHT: u64 = 8;

@@ -2,19 +2,16 @@
 
 use manometer_cache::RaidLevel;
 use manometer_cache::tier::workload::TraceRequests;
-use manometer_cache::tier::{OriginSettings, SecondLevelSettings};
+use manometer_cache::tier::{OriginSettings, SecondLevelSettings, TierOutcome};
 use serde_json::{Value, json};
-
-use super::simulation::TierOutcome;
 
 /// One document.
 pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) -> Value {
-    let row = |TierOutcome { simulation, result, comparison }: &TierOutcome| {
-        let arrangement = &simulation.arrangement;
+    let row = |TierOutcome { arrangement, load, result, comparison }: &TierOutcome| {
         let OriginSettings { device, count, raid, size, .. } = &arrangement.origin;
         let mut row = json!({
             "arrangement": arrangement.name,
-            "workload": simulation.workload,
+            "workload": load.name,
             "scale": arrangement.scale,
             "origin": { "device": device, "count": count, "raid": joined(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),

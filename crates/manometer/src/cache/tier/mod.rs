@@ -1,14 +1,16 @@
 //! `manometer cache tier`: simulated arrangements of devices.
 
 mod args;
-mod comparison;
 mod json;
 mod simulation;
 mod text;
 
-use manometer_cache::CacheError;
+use std::path::PathBuf;
 
-use self::simulation::{TierOutcome, TraceLoad};
+use manometer_cache::CacheError;
+use manometer_cache::tier::TierOutcome;
+
+use self::simulation::TraceLoad;
 use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
 use crate::output;
@@ -38,9 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn simulated(args: &Args) -> Result<(Vec<TierOutcome>, Option<TraceLoad>), CacheError> {
     let traced = args.trace.as_ref().map(|trace| TraceLoad::read(trace, args)).transpose()?;
-    let mut simulations = Vec::new();
-    for (file, path) in args.arrangements.iter().enumerate() {
-        simulations.extend(simulation::simulations(file, path, args, traced.as_ref())?);
-    }
-    Ok((simulation::simulate(simulations)?, traced))
+    let loads = |path: &PathBuf| simulation::arrangement_loads(path, args, traced.as_ref());
+    let requested = args.arrangements.iter().map(loads).collect::<Result<Vec<_>, CacheError>>()?;
+    Ok((simulation::simulate(&requested)?, traced))
 }

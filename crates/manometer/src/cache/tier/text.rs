@@ -1,24 +1,21 @@
 //! The results as text.
 
 use manometer_cache::tier::workload::TraceRequests;
-use manometer_cache::tier::{FlowBytes, Flows, TierResult};
+use manometer_cache::tier::{ComparisonMetric, FlowBytes, Flows, OriginComparison, TierOutcome, TierResult};
 use manometer_measure::human::bytes;
 
-use super::comparison::{ComparisonMetric, OriginComparison};
-use super::simulation::TierOutcome;
 use crate::number::{latency, number};
 use crate::table::table;
 
 /// A table of speeds, the flows, and the comparisons.
 pub(super) fn text(outcomes: &[TierOutcome]) -> String {
     let mut lines = vec![speeds(outcomes)];
-    if outcomes.iter().any(|outcomes| outcomes.simulation.arrangement.cache.is_some()) {
+    if outcomes.iter().any(|outcome| outcome.arrangement.cache.is_some()) {
         lines.push(flows(outcomes));
     }
-    for TierOutcome { simulation, comparison, .. } in outcomes {
+    for TierOutcome { arrangement, load, comparison, .. } in outcomes {
         let Some(OriginComparison { equal, by, count }) = comparison else { continue };
-        let (name, workload, device) =
-            (&simulation.arrangement.name, &simulation.workload, &simulation.arrangement.origin.device);
+        let (name, workload, device) = (&arrangement.name, &load.name, &arrangement.origin.device);
         let fast = match by {
             ComparisonMetric::Throughput => "as fast",
             ComparisonMetric::Latency => "as fast to answer",
@@ -35,10 +32,10 @@ fn speeds(outcomes: &[TierOutcome]) -> String {
     let head =
         ["arrangement", "workload", "MB/s", "requests/s", "mean", "p99", "in RAM", "on SSD", "origin busy", "SSD busy"];
     let mut table = table(&head, 2);
-    for TierOutcome { simulation, result, .. } in outcomes {
+    for TierOutcome { arrangement, load, result, .. } in outcomes {
         table.add_row([
-            simulation.arrangement.name.clone(),
-            simulation.workload.clone(),
+            arrangement.name.clone(),
+            load.name.clone(),
             format!("{:.1}", result.mb_per_s),
             number(result.requests_per_s),
             latency(result.latency_mean_us),
@@ -57,14 +54,14 @@ fn flows(outcomes: &[TierOutcome]) -> String {
     let head =
         ["", "", "file, origin", "file, SSD", "promoted", "demoted", "cleaned", "metadata", "amplified", "bypassed"];
     let mut table = table(&head, 2);
-    for TierOutcome { simulation, result, .. } in
-        outcomes.iter().filter(|outcomes| outcomes.simulation.arrangement.cache.is_some())
+    for TierOutcome { arrangement, load, result, .. } in
+        outcomes.iter().filter(|outcome| outcome.arrangement.cache.is_some())
     {
         let TierResult { flows: Flows { file, promotion, demotion, cleaning, metadata }, .. } = result;
         let both = |read: u64, written: u64| format!("{} r, {} w", bytes(read), bytes(written));
         table.add_row([
-            simulation.arrangement.name.clone(),
-            simulation.workload.clone(),
+            arrangement.name.clone(),
+            load.name.clone(),
             both(file.origin_read, file.origin_written),
             both(file.cache_read, file.cache_written),
             bytes(promotion.cache_written),
