@@ -5,9 +5,14 @@
 
 A file imports another when a path in its code (`use crate::a::B`, `super::c::d()`) leads there; a name that a module
 only re-exports (`pub use child::Name`) counts as an import of the file that defines it. Two numbers are printed for
-each crate: the files of its largest circle, and those of its largest circle *between modules*, for which what a file
-takes from the modules above it is left out: a module and its children may know each other, siblings may not. Tests
-do not count.
+each crate:
+
+- the files of its largest circle;
+- the modules of its largest circle *between siblings*: the children of one module, each together with all below it,
+  and what each takes from the others. What a child takes from its parent's own file does not count: a module and its
+  children may know each other.
+
+Every circle between siblings is listed with its parent. Tests do not count.
 """
 
 import re
@@ -146,17 +151,31 @@ def circles(graph):
     return sorted(found, key=len, reverse=True)
 
 
+def siblings(graph):
+    """For each module, the imports between its children, each taken together with all below it."""
+    graphs = {}
+    for module, others in graph.items():
+        for other in others:
+            depth = next((at for at, (one, two) in enumerate(zip(module, other)) if one != two), None)
+            if depth is not None:
+                children = graphs.setdefault(module[:depth], {})
+                children.setdefault(module[depth], set()).add(other[depth])
+                children.setdefault(other[depth], set())
+    return graphs
+
+
 def report(folder):
     crate = Crate(folder)
     graph = {module: crate.imports(module) for module in crate.files}
-    between = {
-        module: {other for other in others if module[: len(other)] != other} for module, others in graph.items()
-    }
-    whole, modules = circles(graph), circles(between)
-    largest = [len(found[0]) if found else 0 for found in (whole, modules)]
-    print(f"{folder.name}: {len(graph)} files, largest circle {largest[0]}, between modules {largest[1]}")
-    for circle in modules:
-        print("  " + " ".join("::".join(module) or "lib" for module in circle))
+    whole = circles(graph)
+    between = [
+        (parent, circle) for parent, children in sorted(siblings(graph).items()) for circle in circles(children)
+    ]
+    largest = len(whole[0]) if whole else 0
+    largest_between = max((len(circle) for _, circle in between), default=0)
+    print(f"{folder.name}: {len(graph)} files, largest circle {largest}, between siblings {largest_between}")
+    for parent, circle in between:
+        print(f"  {'::'.join(parent) or 'lib'}: {' '.join(circle)}")
 
 
 def main():

@@ -7,7 +7,7 @@ use manometer_measure::ByteSize;
 use manometer_target::engine::EngineError;
 
 use super::ledger::LedgerError;
-use super::snapshot::SnapshotError;
+use super::snapshot_error::SnapshotError;
 use super::write_account::WriteStop;
 
 /// A preparation that cannot start or end.

@@ -1,11 +1,5 @@
 //! Trace writers, one per file.
 
-pub(crate) mod csv;
-pub(crate) mod fio_iolog;
-pub(crate) mod kv_replay;
-pub(crate) mod oracle_general;
-pub(crate) mod parquet;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -55,9 +49,24 @@ pub struct OutputFormat {
     pub(crate) create: fn(File) -> Result<Box<dyn TraceWriter>, TraceError>,
 }
 
-/// Every output format.
-pub static OUTPUT_FORMATS: &[&OutputFormat] =
-    &[&parquet::FORMAT, &oracle_general::FORMAT, &kv_replay::FORMAT, &csv::FORMAT, &fio_iolog::FORMAT];
+/// Declares the formats' modules and [`OUTPUT_FORMATS`].
+macro_rules! output_formats {
+    ($($module:ident;)+) => {
+        $(pub(crate) mod $module;)+
+
+        /// Every output format.
+        pub static OUTPUT_FORMATS: &[&OutputFormat] = &[$(&$module::FORMAT,)+];
+    };
+}
+
+// A new format is a file in this directory and a line here.
+output_formats! {
+    parquet;
+    oracle_general;
+    kv_replay;
+    csv;
+    fio_iolog;
+}
 
 impl OutputFormat {
     /// The format of this name.
@@ -86,7 +95,8 @@ impl OutputFormat {
     }
 }
 
-fn names() -> String {
+/// The names of all output formats, separated by commas.
+pub fn names() -> String {
     let names: Vec<&str> = OUTPUT_FORMATS.iter().map(|format| format.name).collect();
     names.join(", ")
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_trace::write::{Losses, OutputFormat, copy, create};
+use manometer_trace::write::{self, Losses, OutputFormat, copy, create};
 use manometer_trace::{TraceError, TraceReader};
 use serde_json::{Map, Number, Value, json};
 
@@ -21,8 +21,8 @@ pub struct Output {
 /// The format of the new trace and of the message.
 #[derive(Debug, clap::Args)]
 pub struct OutputForm {
-    /// parquet, oracle-general, kv-replay, csv or fio-iolog; by default from the name of the new file.
-    #[arg(long, value_name = "FORMAT")]
+    /// The format of the new trace.
+    #[arg(long, value_name = "FORMAT", help = output_format_help())]
     output_format: Option<String>,
     /// Write ids of keys instead of their texts, which take memory.
     #[arg(long)]
@@ -30,6 +30,10 @@ pub struct OutputForm {
     /// The output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+fn output_format_help() -> String {
+    format!("One of {}; by default from the name of the new file", write::names())
 }
 
 /// The counts of a written trace.

@@ -10,8 +10,8 @@ use std::path::Path;
 use rustix::fs::ioctl_ficlone;
 use serde::{Deserialize, Serialize};
 
-use super::error::SnapshotError;
 use crate::prepare::error::PrepareError;
+use crate::prepare::snapshot_error::SnapshotError;
 
 /// The bytes copied between two checks whether to stop.
 const CHUNK_BYTES: usize = 4 << 20;

@@ -9,7 +9,6 @@
 //! A snapshot gets its name only once it is complete and durable.
 
 mod copy;
-mod error;
 
 use std::fs::{self, File};
 use std::io;
@@ -23,10 +22,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::copy::{CopiedFile, CopyMethod};
 use self::copy::{CopyRules, copy_folder};
-pub use self::error::SnapshotError;
 use super::database_lock::lock_database;
 use super::error::PrepareError;
 use super::ledger::PreparedData;
+use super::snapshot_error::SnapshotError;
 
 const FOLDER: &str = ".manometer-snapshots";
 const MANIFEST: &str = "snapshot.json";
