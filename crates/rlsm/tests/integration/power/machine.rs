@@ -91,7 +91,7 @@ impl Guest {
             .arg(format!("{FOLDER}={}", directory.display()))
             .args(task.iter().map(|(name, value)| format!("{name}={value}")))
             .args(('a'..).zip(devices).map(|(letter, device)| format!("ubd{letter}={device}")))
-            .args(["--", "power::guest::init", "--exact", "--nocapture"])
+            .args(["--", "power::guest::init", "--exact", "--ignored", "--nocapture"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
