@@ -2,6 +2,31 @@
 //!
 //! [`summarise`](summarise::summarise()) computes everything from a recording and nothing else. The formulas are in
 //! [`statistics`]; `docs/analysis.md` gives their sources. `manometer-report` presents the results.
+//!
+//! ```
+//! use manometer_analysis::summarise;
+//! use manometer_measure::Recording;
+//! # use manometer_measure::event::{Event, RunStatus};
+//! # use manometer_measure::{Plan, RecordingWriter, clock::WallAnchor};
+//! # use serde_json::json;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! # let criterion = json!({ "metric": "throughput", "unit": "ops/s", "better": "higher" });
+//! # let plan = json!({ "experiment": "example", "criterion": criterion, "interval_s": 1.0, "seed": 1, "workloads": [], "phases": [] });
+//! # let plan: Plan = serde_json::from_value(plan)?;
+//! # let start = WallAnchor { monotonic_ns: 1, unix_ns: 1_600_000_000_000_000_000 };
+//! # RecordingWriter::create(folder, start, "", &plan, &json!({ "host": {} }))?.finish(2, RunStatus::Complete)?;
+//! let summary = summarise(&Recording::open(folder)?);
+//! println!("{}", summary.headline);
+//! for phase in &summary.phases {
+//!     println!("{}: {:?}", phase.label, phase.pressure);
+//! }
+//! # assert_eq!((summary.experiment.as_str(), summary.status.as_str()), ("example", "complete"));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod compare;
 pub mod criterion;

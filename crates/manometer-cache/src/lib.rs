@@ -4,6 +4,20 @@
 //! lists the replacement policies, one per file; [`simulate`](simulate::simulate) runs several policies at several
 //! sizes in parallel. [`tier`] simulates SSD tiers, [`cost`] computes the cost of arrangements with and without a
 //! cache, and [`advise`] recommends one.
+//!
+//! ```
+//! use manometer_cache::simulate::simulate;
+//! use manometer_cache::{CacheError, PolicySpec, Requests};
+//!
+//! # fn main() -> Result<(), CacheError> {
+//! let requests = Requests::from_keys([1, 2, 3, 1, 2, 3])?;
+//! let lru: PolicySpec = "lru".parse()?;
+//! let results = simulate(&requests, &[lru], &[2, 3], false, 1);
+//! let misses: Vec<u64> = results.iter().map(|result| result.counters.misses).collect();
+//! assert_eq!(misses, [6, 3]);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod admission;
 pub mod advise;

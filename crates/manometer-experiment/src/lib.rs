@@ -11,6 +11,34 @@
 //!
 //! [`real_vs_synthetic`] replays a trace and synthetic loads on the same caches. What a recording means is left to
 //! `manometer-analysis`.
+//!
+//! ```
+//! use manometer_experiment::{file, plan};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("experiment.toml");
+//! let text = r#"
+//! name = "a writer next to RocksDB"
+//! [device]
+//! directory = "data"
+//! [primary]
+//! records = 1000
+//! [[neighbour]]
+//! name = "writer"
+//! kind = "io"
+//! file_size = "1MiB"
+//! [plan]
+//! phase = "10s"
+//! vary = { "writer.iodepth" = [1, 16] }
+//! "#;
+//! std::fs::write(&path, text)?;
+//! let plan = plan::plan(&file::load(&path, &[])?);
+//! assert!(plan.phase("w0").is_some(), "the phase without a neighbour");
+//! assert!(plan.phase("w2").is_some(), "the phase with queue depth 16");
+//! # Ok(())
+//! # }
+//! ```
 
 mod boot_id;
 pub mod columns;

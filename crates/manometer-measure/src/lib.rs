@@ -2,6 +2,17 @@
 //!
 //! Clocks, units, latency histograms, sample series, observers of the host, checks of the host, and the recording: the folder
 //! that one run leaves behind (`docs/recording.md`). `manometer-analysis` analyses it.
+//!
+//! ```
+//! use manometer_measure::LatencyHistogram;
+//!
+//! let mut latencies = LatencyHistogram::new();
+//! for latency_ns in [80_000, 90_000, 2_000_000] {
+//!     latencies.record(latency_ns);
+//! }
+//! assert_eq!(latencies.len(), 3);
+//! assert!(latencies.quantile_ns(0.99).is_some_and(|p99_ns| p99_ns >= 2_000_000));
+//! ```
 
 pub mod capture;
 pub mod clock;

@@ -2,6 +2,12 @@
 //!
 //! One file per module of the package. Signatures, defaults and documentation are in Python (`python/manometer/`); this
 //! crate converts values and releases the GIL while Rust works.
+//!
+//! ```python
+//! import manometer
+//!
+//! print(manometer.open("recording").headline)
+//! ```
 
 mod cache;
 mod charts;

@@ -6,6 +6,18 @@
 //!
 //! [`charts()`] lists every chart, [`draw()`] makes the rows from recordings and [`spec()`] its Vega-Lite specification:
 //! other programs draw the same charts.
+//!
+//! ```
+//! use manometer_report::{charts, spec};
+//!
+//! # fn main() -> Result<(), manometer_report::ReportError> {
+//! for chart in charts() {
+//!     let vega_lite = spec(chart.name, 0, &["nothing was measured".to_owned()])?;
+//!     assert!(vega_lite.is_object(), "{}", chart.title);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod charts;
 mod downsample;

@@ -8,6 +8,43 @@
 //! The other end is the [`controller`], which starts workers, here or where a command leads to, and receives what they
 //! emit. On it stand [`single`], one workload from its start to its end, [`group`], several replays that begin at the
 //! same moment, and [`find_max`], the search for the highest rate that meets a goal.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use manometer_session::protocol::{Control, Job, Message};
+//! use manometer_session::single::{self, Observer};
+//! use serde_json::json;
+//!
+//! struct RequestCount(u64);
+//!
+//! impl Observer for RequestCount {
+//!     fn receive(&mut self, message: Message, _received_ns: u64) -> Vec<Control> {
+//!         match message {
+//!             Message::Ready { .. } => return vec![Control::Go],
+//!             Message::Sample(sample) => self.0 += sample.operations.values().map(|counts| counts.requests).sum::<u64>(),
+//!             _ => {}
+//!         }
+//!         Vec::new()
+//!     }
+//!
+//!     fn is_over(&self, _now_ns: u64) -> bool {
+//!         false
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let directory = directory.path();
+//! let settings = json!({ "engine": "null", "workload": "ycsb-c", "records": 1000, "operations": 10_000 });
+//! let job = json!({ "name": "db", "directory": directory, "interval_ms": 100, "seed": 1, "kind": "kv", "settings": settings });
+//! let job: Job = serde_json::from_value(job)?;
+//! let mut count = RequestCount(0);
+//! single::run(&job, &AtomicBool::new(false), &mut count)?.remove()?;
+//! assert_eq!(count.0, 10_000);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod control;
 pub mod controller;

@@ -1,4 +1,20 @@
 //! Systems under load: key-value engines and files. `manometer-workload` generates the load.
+//!
+//! ```
+//! use manometer_target::engine::{self, EngineOptions, OpenRequest};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let directory = directory.path();
+//! let options = EngineOptions::default();
+//! let request = OpenRequest { directory, options: &options, value_bytes: 0 };
+//! let store = (engine::find("map")?.open)(&request)?;
+//! let mut session = store.session();
+//! session.put(b"apple", b"red")?;
+//! assert_eq!(session.get(b"apple")?, Some(&b"red"[..]));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod engine;
 pub mod file;

@@ -4,6 +4,23 @@
 //! Readers stream: memory does not grow with the trace, except with key texts if they are kept. Transforms
 //! ([`transform`]) are readers over readers, [`character`] characterises a trace, and [`synthesis`] generates similar
 //! ones. Using a trace is left to other crates.
+//!
+//! ```
+//! use std::io::Cursor;
+//!
+//! use manometer_trace::{Operation, ReadOptions, open_stream};
+//!
+//! # fn main() -> Result<(), manometer_trace::TraceError> {
+//! let text = "time,key,size,op\n1.5,apple,10,get\n2,pear,20,set\n";
+//! let mut trace = open_stream(Box::new(Cursor::new(text)), &ReadOptions::default())?;
+//! assert_eq!(trace.format.name, "csv");
+//!
+//! let mut batch = Vec::new();
+//! assert_eq!(trace.reader.read(&mut batch)?, 2);
+//! assert_eq!((batch[0].operation, batch[1].value_size), (Operation::Get, Some(20)));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod character;
 mod columns;

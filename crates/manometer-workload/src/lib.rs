@@ -3,6 +3,16 @@
 //! [`io`] reads and writes files; [`files`] creates, uses and deletes many; [`kv`] runs YCSB and db_bench on a key-value
 //! engine; [`replay`] sends a recorded trace to an engine; [`command`] runs an external program. Each prepares its data and
 //! passes itself, as a [`workload::Workload`], to a [`workload::Driver`], which `manometer-session` implements.
+//!
+//! ```
+//! use manometer_workload::kv::Popularity;
+//! use manometer_workload::kv::distribution::{KeyChooser, KeySpace, stream};
+//!
+//! let space = KeySpace { records: 1000, expected: 1000, thread: 0, threads: 1 };
+//! let mut keys = KeyChooser::new(Popularity::Zipfian { exponent: 0.99 }, space, 42);
+//! let mut random = stream(42, 0);
+//! assert!(keys.draw(1000, &mut random) < 1000);
+//! ```
 
 mod change;
 pub mod command;

@@ -1,4 +1,9 @@
 //! The `manometer` command line: one module per verb, no logic of its own.
+//!
+//! ```text
+//! manometer run experiments/quick.toml --out recording
+//! manometer report recording
+//! ```
 
 mod cache;
 mod compare;
