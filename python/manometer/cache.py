@@ -210,5 +210,5 @@ def _capacities(capacities: int | Sequence[int]) -> list[int]:
     array = [capacities] if isinstance(capacities, (int, np.integer)) else list(capacities)
     for capacity in array:
         if not isinstance(capacity, (int, np.integer)) or not 1 <= capacity <= 1 << 63:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise CacheError(f"{capacity} is no capacity: write a whole number from 1 to 2^63")
+            raise CacheError(f"{capacity} is not a capacity: write a whole number from 1 to 2^63")
     return [int(capacity) for capacity in array]

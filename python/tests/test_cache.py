@@ -119,8 +119,8 @@ def test_wrong_requests_are_refused(tmp_path: Path) -> None:
     simulate = manometer.cache.simulate
     cases: list[tuple[str, Any]] = [
         ("no policy `lrv`", lambda: simulate([1], "lrv", 1)),
-        ("`0` is no lifetime|no parameter", lambda: simulate([1], "lru:lifetime=0", 1)),
-        ("0 is no capacity", lambda: simulate([1], "lru", [1, 0])),
+        ("`0` is not a valid lifetime|no parameter", lambda: simulate([1], "lru:lifetime=0", 1)),
+        ("0 is not a capacity", lambda: simulate([1], "lru", [1, 0])),
         ("numpy.unique", lambda: simulate(np.array(["a", "b"]), "lru", 1)),  # pyright: ignore[reportArgumentType]
         ("shape", lambda: simulate(np.zeros((2, 2), np.int64), "lru", 1)),
         ("2 keys and 1 sizes", lambda: simulate([1, 2], "lru", 1, sizes=[1], by_size=True)),
@@ -131,7 +131,7 @@ def test_wrong_requests_are_refused(tmp_path: Path) -> None:
         ("both rate and samples", lambda: manometer.cache.curves([1], rate=0.5, samples=100)),
         ("rate", lambda: manometer.cache.curves([1], rate=2.0)),
         ("sample of 0 keys", lambda: manometer.cache.curves([1], samples=0)),
-        ("1.5 is no capacity", lambda: simulate([1], "lru", [1.5])),  # pyright: ignore[reportArgumentType]
+        ("1.5 is not a capacity", lambda: simulate([1], "lru", [1.5])),  # pyright: ignore[reportArgumentType]
     ]
     for wanted, call in cases:
         with pytest.raises((CacheError, TraceError), match=wanted):

@@ -118,7 +118,7 @@ fn read(owner: &str, known: &[PolicyParameter], text: Option<&str>) -> Result<Ve
     let mut values: Vec<f64> = known.iter().map(|parameter| parameter.default).collect();
     for part in text.into_iter().flat_map(|text| text.split(':')) {
         let Some((name, value)) = part.split_once('=') else {
-            return wrong(format!("`{part}` is no parameter of `{owner}`: write name=value"));
+            return wrong(format!("`{part}` is not a parameter of `{owner}`: write name=value"));
         };
         let Some(at) = known.iter().position(|parameter| parameter.name == name) else {
             let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
@@ -130,7 +130,9 @@ fn read(owner: &str, known: &[PolicyParameter], text: Option<&str>) -> Result<Ve
             Ok(value) if (min..=max).contains(&value) && !(is_whole && value.fract() != 0.0) => value,
             _ => {
                 let number = if is_whole { "whole number" } else { "number" };
-                return wrong(format!("`{value}` is no {name} of `{owner}`: write a {number} from {min} to {max}"));
+                return wrong(format!(
+                    "`{value}` is not a valid {name} of `{owner}`: write a {number} from {min} to {max}"
+                ));
             }
         };
     }
@@ -172,15 +174,18 @@ mod tests {
         let wrong = |text: &str| text.parse::<PolicySpec>().unwrap_err().to_string();
         assert!(wrong("lrv").starts_with("there is no policy `lrv`: take one of opt, fifo, lru, "));
         assert!(wrong("").starts_with("there is no policy ``"));
-        assert_eq!(wrong("lru:size"), "`size` is no parameter of `lru`: write name=value");
+        assert_eq!(wrong("lru:size"), "`size` is not a parameter of `lru`: write name=value");
         assert_eq!(wrong("lru:a=1"), "`lru` has no parameter `a`; it has none");
         assert_eq!(wrong("clock:bit=1"), "`clock` has no parameter `bit`; it has bits");
-        assert_eq!(wrong("clock:bits=9"), "`9` is no bits of `clock`: write a whole number from 1 to 8");
-        assert_eq!(wrong("clock:bits=1.5"), "`1.5` is no bits of `clock`: write a whole number from 1 to 8");
-        assert_eq!(wrong("2q:in=NaN"), "`NaN` is no in of `2q`: write a number from 0 to 1");
-        assert_eq!(wrong("lru:"), "`` is no parameter of `lru`: write name=value");
+        assert_eq!(wrong("clock:bits=9"), "`9` is not a valid bits of `clock`: write a whole number from 1 to 8");
+        assert_eq!(wrong("clock:bits=1.5"), "`1.5` is not a valid bits of `clock`: write a whole number from 1 to 8");
+        assert_eq!(wrong("2q:in=NaN"), "`NaN` is not a valid in of `2q`: write a number from 0 to 1");
+        assert_eq!(wrong("lru:"), "`` is not a parameter of `lru`: write name=value");
         assert!(wrong("lru+lru").starts_with("there is no admission `lru`: take one of size, "));
         assert!(wrong("lru+size+size").starts_with("there is no admission `size+size`"));
-        assert_eq!(wrong("lru+size:max=0"), "`0` is no max of `size`: write a whole number from 1 to 1000000000000000");
+        assert_eq!(
+            wrong("lru+size:max=0"),
+            "`0` is not a valid max of `size`: write a whole number from 1 to 1000000000000000"
+        );
     }
 }

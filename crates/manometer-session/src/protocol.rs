@@ -63,7 +63,7 @@ pub enum Control {
 
 /// An invalid control line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no control line: write `go`, `wait`, `stop` or `set name=value …`")]
+#[error("`{0}` is not a control line: write `go`, `wait`, `stop` or `set name=value …`")]
 pub struct ControlError(String);
 
 impl FromStr for Control {

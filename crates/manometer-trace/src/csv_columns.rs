@@ -75,13 +75,13 @@ impl FromStr for Columns {
             let (name, column) = piece.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
             let role = role(name.trim().as_bytes()).ok_or_else(|| {
                 wrong(
-                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
+                    "is not a field; the fields are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
                      key_size, value_size, client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
                 )
             })?;
             let column = match column.trim().parse() {
                 Ok(number) if number < COLUMNS_MAX => Column::Number(number),
-                Ok(_) => return Err(wrong("lies beyond column 255")),
+                Ok(_) => return Err(wrong("exceeds column 255")),
                 Err(_) => Column::Name(column.trim().to_owned()),
             };
             roles.push((role, column));

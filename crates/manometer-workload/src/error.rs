@@ -31,7 +31,7 @@ pub enum WorkloadError {
     #[error("removing the data: {0}")]
     Remove(#[source] EngineError),
     /// A thread panicked.
-    #[error("a thread of the workload panicked; this is a fault of Manometer's: please report it")]
+    #[error("a thread of the workload panicked; this is a bug in Manometer; please report it")]
     Panicked,
 }
 

@@ -43,7 +43,7 @@ pub fn parse_script(
         }
         match steps.last_mut() {
             Some((_, last)) if last.at_ns > at_ns => {
-                return Err(error("it comes before the step before it".to_owned()));
+                return Err(error("its time is earlier than that of the previous step".to_owned()));
             }
             Some((_, last)) if last.at_ns == at_ns => drop(last.settings.insert(name, value)),
             _ => steps.push(((index, text), ScriptStep { at_ns, settings: [(name, value)].into_iter().collect() })),

@@ -126,7 +126,7 @@ def cache_curves(rows: Figures) -> ChartType:
     """Miss-ratio curves.
 
     The miss ratio (upwards) by the cache's capacity (across, on a scale that doubles). Pale bands are the 95 %
-    intervals of estimates from a sample; circles are knees, where more cache stops paying.
+    intervals of estimates from a sample; circles are knees, beyond which more cache gains little.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -139,7 +139,7 @@ def cache_curves(rows: Figures) -> ChartType:
         error: Half of the 95 % interval; null where it is exact.
         low: The lower end of the 95 % interval; null where there is none.
         high: Its upper end.
-        is_knee: Whether more cache stops paying here.
+        is_knee: Whether this is a knee: beyond it more cache gains little.
 
     Raises:
         ChartError: a row lacks a column.

@@ -38,7 +38,7 @@ impl AdviceBasis {
             return Err(CacheError::Invalid("the trace has no requests: there is nothing to advise on".to_owned()));
         }
         if object_bytes == 0 {
-            return Err(CacheError::Invalid("an object takes 0 bytes: it has to take 1 at least".to_owned()));
+            return Err(CacheError::Invalid("the object size is 0: use at least 1 byte".to_owned()));
         }
         let requests = report.requests as f64;
         let sizes = report.value_size_bytes.as_ref().filter(|sizes| sizes.samples >= requests / 2.0);

@@ -146,7 +146,7 @@ pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
         say("sensitivity", ssd_sensitivity(pays, matches!(ssd, SsdVerdict::Pays(_)), evidence.varied));
     }
     if !evidence.has_reads {
-        let text = "The trace has no reads: memory only gathers its writes, and what a cache would do for reads is \
+        let text = "The trace has no reads: memory only buffers writes, and the effect on reads is \
                     unknown.";
         say("caution", text.to_owned());
     }
@@ -171,7 +171,7 @@ fn ssd(tiers: &[PricedTier]) -> SsdVerdict {
     let (Some(alone), Some(break_even_per_gb), Some(per_gb_now)) =
         (best.alone.and_then(|alone| tiers.get(alone)), best.break_even_per_gb, best.per_gb_now)
     else {
-        return unknown("the origin alone was not tried");
+        return unknown("the arrangement without SSDs was not simulated");
     };
     let pays = SsdComparison {
         arrangement: best.arrangement.clone(),
@@ -188,25 +188,25 @@ fn ssd(tiers: &[PricedTier]) -> SsdVerdict {
 fn memory_sentence(memory: &MemoryAdvice) -> String {
     let MemoryAdvice { recommended, knees, all, policy, .. } = memory;
     let (size, share, missed) = (bytes(recommended.bytes), percent(recommended.share), percent(recommended.miss_ratio));
-    let found = format!("Take {size} of memory, {share} of what all objects take: {policy} then misses {missed}");
+    let found = format!("Use {size} of memory, {share} of the size of all objects: {policy} then misses {missed}");
     let floor = percent(all.miss_ratio);
     match knees.as_slice() {
-        _ if recommended.capacity == all.capacity => format!("{found}, and nothing but what was never there before."),
+        _ if recommended.capacity == all.capacity => format!("{found}: only compulsory (cold) misses."),
         [] => format!(
-            "{found}. The curve has no knee: more memory keeps paying up to {}, where {floor} are missed, so that the \
-             budget decides.",
+            "{found}. The curve has no knee: more memory reduces misses up to {}, where {floor} miss. Choose by \
+             budget.",
             bytes(all.bytes)
         ),
         [.., _] => {
             let before: Vec<String> = knees[..knees.len() - 1]
                 .iter()
-                .map(|knee| format!("{} ({} missed)", bytes(knee.bytes), percent(knee.miss_ratio)))
+                .map(|knee| format!("{} ({} miss)", bytes(knee.bytes), percent(knee.miss_ratio)))
                 .collect();
             let cheaper = match before.is_empty() {
                 true => String::new(),
-                false => format!(" Less memory pays best up to {}.", before.join(", or ")),
+                false => format!(" Smaller knees: {}.", before.join(", or ")),
             };
-            format!("{found}. More stops paying there: with room for all, {floor} are still missed.{cheaper}")
+            format!("{found}. More memory gains little: with all objects cached, {floor} still miss.{cheaper}")
         }
     }
 }
@@ -215,10 +215,10 @@ fn policy_sentence(verdict: &PolicyVerdict) -> String {
     let PolicyVerdict { policy, best, relative, error } = verdict;
     let error = if *error > 0.0 { format!(" (± {})", percent(*error)) } else { String::new() };
     match (policy == "lru", best == "lru") {
-        (false, _) => format!("Evict by {policy}: it misses {}{error} less than LRU.", percent(-relative)),
-        (true, true) => "Evict by LRU: no policy misses less.".to_owned(),
+        (false, _) => format!("Use {policy}: it misses {}{error} less than LRU.", percent(-relative)),
+        (true, true) => "Use LRU: no other policy has a lower miss ratio.".to_owned(),
         (true, false) => format!(
-            "Evict by LRU: the best, {best}, misses {}{error} less, which is {}.",
+            "Use LRU: the best, {best}, misses {}{error} less, which is {}.",
             percent(-relative),
             if -relative < GAIN_MIN { "too little to matter" } else { "within the error" }
         ),
@@ -235,13 +235,13 @@ fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
     let SsdComparison { arrangement, alone, times_as_fast, break_even_per_gb, per_gb_now, .. } = pays;
     let verdict = if is_yes { "An SSD tier pays" } else { "An SSD tier does not pay" };
     let limit = match *break_even_per_gb {
-        price if price > 0.0 => format!("up to {} {currency} a GB", significant(price)),
-        _ => "not even as a gift".to_owned(),
+        price if price > 0.0 => format!("Break-even price: {} {currency} per GB", significant(price)),
+        _ => "It pays at no price".to_owned(),
     };
     let (times, now) = (significant(*times_as_fast), significant(*per_gb_now));
     format!(
-        "{verdict} at these prices ({dates}): {arrangement} is {times} times as fast as {alone}, which pays {limit}; a \
-         GB of SSD costs {now} {currency}."
+        "{verdict} at these prices ({dates}): {arrangement} is {times} times as fast as {alone}. {limit}; SSDs cost \
+         {now} {currency} per GB."
     )
 }
 
@@ -253,23 +253,22 @@ fn cheapest_sentence(cheapest: &PricedTier, currency: &str) -> String {
     };
     let (name, cost) = (&cheapest.arrangement, significant(cheapest.cost_per_mb_per_s));
     let speed = significant(cheapest.mb_per_s);
-    format!("Of all, {name} costs least per MB/s: {what}, {cost} {currency}, at {speed} MB/s.")
+    format!("Lowest cost per MB/s: {name}, {what}, {cost} {currency}, at {speed} MB/s.")
 }
 
 fn memory_sensitivity(memory: &MemoryAdvice) -> String {
     let twice = match memory.twice.capacity > memory.recommended.capacity {
-        true => format!("{} would miss {}", bytes(memory.twice.bytes), percent(memory.twice.miss_ratio)),
-        false => "more would change nothing".to_owned(),
+        true => format!("twice as much, {} would miss {}", bytes(memory.twice.bytes), percent(memory.twice.miss_ratio)),
+        false => "more memory would change nothing".to_owned(),
     };
     match memory.half {
         Some(half) => format!(
-            "Half the memory ({}) would miss {}, against {}; {}{twice}.",
+            "Half the memory ({}) would miss {} instead of {}; {twice}.",
             bytes(half.bytes),
             percent(half.miss_ratio),
             percent(memory.recommended.miss_ratio),
-            if memory.twice.capacity > memory.recommended.capacity { "twice as much, " } else { "" },
         ),
-        None => format!("What half the memory would do is below the range of the curve; of twice as much: {twice}."),
+        None => format!("Half the memory is outside the measured curve; {twice}."),
     }
 }
 

@@ -81,41 +81,43 @@ fn a_policy_has_to_beat_lru_beyond_the_error_and_by_a_hundredth() {
     let pair = |text: &str, policy: &str| (text.to_owned(), policy.to_owned());
     assert_eq!(verdict(-0.2, 0.05), pair("Evict by arc: it misses 20.0 % (± 5.0 %) less than LRU.", "arc"));
     assert_eq!(verdict(-0.2, 0.0), pair("Evict by arc: it misses 20.0 % less than LRU.", "arc"));
-    let text = "Evict by LRU: the best, arc, misses 2.0 % (± 5.0 %) less, which is within the error.";
+    let text = "Use LRU: the best, arc, misses 2.0 % (± 5.0 %) less, which is within the error.";
     assert_eq!(verdict(-0.02, 0.05), pair(text, "lru"));
-    let text = "Evict by LRU: the best, arc, misses 0.5 % less, which is too little to matter.";
+    let text = "Use LRU: the best, arc, misses 0.5 % less, which is too little to matter.";
     assert_eq!(verdict(-0.005, 0.0), pair(text, "lru"));
-    assert_eq!(sentences(&decide(&lru(), &knee(), &[], &[]), "policy"), "Evict by LRU: no policy misses less.");
+    assert_eq!(
+        sentences(&decide(&lru(), &knee(), &[], &[]), "policy"),
+        "Use LRU: no other policy has a lower miss ratio."
+    );
 }
 
 #[test]
 fn memory_comes_with_the_effect_of_half_and_twice_as_much() {
     let made = decide(&lru(), &knee(), &[], &[]);
     assert_eq!(made.memory_bytes, 4 * 4096);
-    let text = "Take 16 KiB of memory, 12.5 % of what all objects take: lru then misses 10.0 %. More stops paying \
-                there: with room for all, 10.0 % are still missed.";
+    let text = "Use 16 KiB of memory, 12.5 % of the size of all objects: lru then misses 10.0 %. More memory gains \
+                little: with all objects cached, 10.0 % still miss.";
     assert_eq!(sentences(&made, "memory"), text);
-    let text = "Half the memory (8 KiB) would miss 60.0 %, against 10.0 %; twice as much, 32 KiB would miss 10.0 %.";
+    let text = "Half the memory (8 KiB) would miss 60.0 % instead of 10.0 %; twice as much, 32 KiB would miss 10.0 %.";
     assert_eq!(sentences(&made, "sensitivity"), text);
     let even = memory(&curve("lru", &[1.0, 0.8, 0.6, 0.4, 0.2, 0.0])).unwrap();
     let made = decide(&lru(), &even, &[], &[]);
     assert!(sentences(&made, "memory").contains("The curve has no knee"), "{}", sentences(&made, "memory"));
-    assert!(sentences(&made, "sensitivity").starts_with("What half the memory would do is below"));
+    assert!(sentences(&made, "sensitivity").starts_with("Half the memory is outside the measured curve"));
     let steps = memory(&curve("lru", &[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1])).unwrap();
     let text = sentences(&decide(&lru(), &steps, &[], &[]), "memory");
-    assert!(text.ends_with("Less memory pays best up to 8 KiB (60.0 % missed)."), "{text}");
+    assert!(text.ends_with("Smaller knees: 8 KiB (60.0 % miss)."), "{text}");
     let one = memory(&curve("lru", &[0.25])).unwrap();
     let text = sentences(&decide(&lru(), &one, &[], &[]), "memory");
-    assert!(text.ends_with("misses 25.0 %, and nothing but what was never there before."), "{text}");
+    assert!(text.ends_with("misses 25.0 %: only compulsory (cold) misses."), "{text}");
 }
 
 #[test]
 fn a_tier_that_pays_is_recommended() {
     let made = decide(&lru(), &knee(), &tiers(30.0, 1.5), &[]);
     assert!(matches!(&made.ssd, SsdVerdict::Pays(pays) if pays.pays_at_half && !pays.pays_at_twice));
-    let text = "An SSD tier pays at these prices (2026): cached is 3.00 times as fast as disks, which pays up to 1.50 EUR \
-                a GB; a GB of SSD costs 1.00 EUR. Of all, cached costs least per MB/s: an SSD before disks, 0.333 EUR, \
-                at 30.0 MB/s.";
+    let text = "An SSD tier pays at these prices (2026): cached is 3.00 times as fast as disks. Break-even price: 1.50 EUR \
+                per GB; SSDs cost 1.00 EUR per GB. Lowest cost per MB/s: cached, an SSD before disks, 0.333 EUR, at 30.0 MB/s.";
     assert_eq!(sentences(&made, "ssd"), text);
     let text = "The SSD tier still pays with half the price of SSDs. It would not pay with twice the price of SSDs.";
     assert!(sentences(&made, "sensitivity").ends_with(text), "{}", sentences(&made, "sensitivity"));
@@ -129,7 +131,7 @@ fn a_tier_that_does_not_pay_is_not() {
     let text = "does not pay either with twice the price of SSDs. It would pay with half the price of SSDs.";
     assert!(sentences(&made, "sensitivity").ends_with(text), "{}", sentences(&made, "sensitivity"));
     let made = decide(&lru(), &knee(), &tiers(9.0, -0.1), &[]);
-    assert!(sentences(&made, "ssd").contains("0.900 times as fast as disks, which pays not even as a gift"));
+    assert!(sentences(&made, "ssd").contains("0.900 times as fast as disks. It pays at no price"));
     assert_eq!(made.cheapest.as_deref(), Some("disks"));
 }
 

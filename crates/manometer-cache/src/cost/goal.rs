@@ -44,7 +44,7 @@ impl FromStr for Goal {
     fn from_str(text: &str) -> Result<Self, CacheError> {
         let wrong = || {
             let wanted = "fileserver>=50MB/s or oltp>=1000requests/s";
-            CacheError::Invalid(format!("`{text}` is no goal: write a workload and the least, as {wanted}"))
+            CacheError::Invalid(format!("`{text}` is not a goal: write a workload and the least, as {wanted}"))
         };
         let (workload, least) = text.split_once(">=").ok_or_else(wrong)?;
         let (workload, least) = (workload.trim(), least.trim());

@@ -116,7 +116,7 @@ fn jobs(text: &str) -> Result<Vec<Value>, String> {
     let parsed: Value =
         serde_json::from_str(text).map_err(|error| format!("no result of {PROGRAM}, which is JSON: {error}"))?;
     let Value::Array(jobs) = parsed else {
-        return Err(format!("no result of {PROGRAM}: it is no array of jobs"));
+        return Err(format!("no result of {PROGRAM}: it is not an array of jobs"));
     };
     if jobs.iter().any(|job| job.get("started_at").is_some()) {
         return Err(format!("it was written before {PROGRAM} 2.0, whose jobs have another form"));

@@ -319,7 +319,7 @@ mod tests {
     fn the_page_has_the_decision_and_is_self_contained() {
         let page = cache_advice(&advice("a <b>trace</b>"));
         for expected in
-            ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "An SSD tier", "Take ", "prices-2015.toml", "4 at a time"]
+            ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "An SSD tier", "Use ", "prices-2015.toml", "4 at a time"]
         {
             assert!(page.contains(expected), "{expected}");
         }

@@ -46,7 +46,7 @@ pub struct CachePoint {
     pub miss_ratio: f64,
     /// Half of the 95 % interval; nothing where it is exact.
     pub error: Option<f64>,
-    /// Whether more cache stops paying here.
+    /// Whether this is a knee: beyond it more cache gains little.
     pub is_knee: bool,
 }
 
@@ -120,7 +120,7 @@ fn caption(curves: &CacheCurves) -> String {
         caption += " Pale bands are the 95 % intervals of estimates from a sample.";
     }
     if curves.policies.iter().any(has_knees) {
-        caption += " Circles are knees, where more cache stops paying.";
+        caption += " Circles are knees, beyond which more cache gains little.";
     }
     caption
 }
@@ -200,7 +200,7 @@ fn knees(curves: &CacheCurves) -> String {
         policy.points.iter().filter(|point| point.is_knee).map(|point| row(policy, point)).collect()
     };
     let rows: Vec<Vec<String>> = curves.policies.iter().flat_map(knees_of).collect();
-    table("Where more cache stops paying", "", &["Policy", "Capacity", "Miss ratio"], &rows)
+    table("Knees of the curves", "", &["Policy", "Capacity", "Miss ratio"], &rows)
 }
 
 #[cfg(test)]

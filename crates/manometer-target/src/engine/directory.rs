@@ -279,7 +279,7 @@ pub(super) fn compare(
     let all = there.differences(wanted, false);
     let refuse = |mut differences: Vec<String>, remedy| {
         if !there.loaded {
-            differences.push("its loading did not come to its end".to_owned());
+            differences.push("its loading was interrupted".to_owned());
         }
         if there.changed {
             differences.push("it was changed by a run that inserts or deletes".to_owned());

@@ -83,7 +83,7 @@ pub enum EngineError {
     #[error("{} is in use by another run; wait for it or choose another folder", .0.display())]
     Locked(PathBuf),
     /// The directory holds files that Manometer did not create.
-    #[error("{} holds files that no experiment of ours made (`{found}`); choose an empty folder", path.display())]
+    #[error("{} holds files that Manometer did not create (`{found}`); choose an empty directory", path.display())]
     ForeignFiles {
         /// The directory.
         path: PathBuf,
@@ -102,8 +102,8 @@ pub enum EngineError {
     },
     /// An external server holds data that Manometer did not write.
     #[error(
-        "the server at {place} holds {keys} keys that no experiment of ours put there; choose an empty one, or say \
-         `flush = true` to have it emptied, whatever it holds"
+        "the server at {place} holds {keys} keys that Manometer did not write; choose an empty one, or set \
+         `flush = true` to delete all data on it"
     )]
     ForeignKeys {
         /// Its address.
@@ -113,8 +113,8 @@ pub enum EngineError {
     },
     /// An external server no longer holds as many records as were loaded.
     #[error(
-        "the server at {place} holds {keys} keys where an earlier run loaded {records} records: {} say `flush = true` \
-         to have it emptied, whatever it holds", since(*.keys, *.records)
+        "the server at {place} holds {keys} keys where an earlier run loaded {records} records: {} set `flush = true` \
+         to delete all data on it", since(*.keys, *.records)
     )]
     RecordCountMismatch {
         /// Its address.
@@ -175,8 +175,8 @@ impl EngineError {
 /// The explanation and advice for a server that holds `keys` keys after `records` records were loaded.
 fn since(keys: u64, records: u64) -> &'static str {
     if keys < records {
-        "some were evicted or deleted since; run without `--reuse` to load it again, or"
+        "keys were evicted or deleted since; run without `--reuse` to load it again, or"
     } else {
-        "some were added since, which are not ours; take them out, or"
+        "keys were added since; remove them, or"
     }
 }

@@ -16,8 +16,8 @@ const ACCESS: [&str; 3] = ["address", "cluster", "flush"];
 
 /// The advice for data of another experiment, and for unsuitable data.
 const REMEDIES: [&str; 2] = [
-    "reuse it with `--reuse`, or set `flush = true` to empty that server, whatever it contains",
-    "set `flush = true` to empty that server, whatever it contains, or choose an empty one",
+    "reuse it with `--reuse`, or set `flush = true` to delete all data on that server",
+    "set `flush = true` to delete all data on that server, or choose an empty one",
 ];
 
 /// An external server, as an engine accesses it.

@@ -1,4 +1,4 @@
-//! The engine without storage, which answers at once: it measures the client's own ceiling.
+//! The engine without storage, which answers at once: it measures the maximum throughput of the client.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: "null",
-    about: "answers at once and stores nothing: the client's own ceiling",
+    about: "answers at once and stores nothing: the maximum throughput of the client",
     version: || env!("CARGO_PKG_VERSION").to_owned(),
     abilities: &[Ability::Scan],
     durability: "none: nothing is stored",

@@ -28,10 +28,10 @@ pub enum FileError {
     #[error("{0} exists and was not made by Manometer: name another file, or allow overwriting it")]
     ForeignFile(PathBuf),
     /// The name belongs to a directory, a device or anything else but a regular file.
-    #[error("{0} is no regular file: name a file, which is made when it does not exist")]
+    #[error("{0} is not a regular file: name a file; it is created if absent")]
     NotRegularFile(PathBuf),
     /// A read-only file is shorter than the workload needs.
-    #[error("{path} holds {got}, wanted are {wanted}: use a smaller file size, or name another file")]
+    #[error("{path} has {got}, but {wanted} are needed: use a smaller file size, or name another file")]
     TooSmall {
         /// The file.
         path: PathBuf,

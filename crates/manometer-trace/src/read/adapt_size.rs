@@ -36,9 +36,9 @@ impl LineFormat for AdaptSize {
             return Ok(());
         }
         let [time, object, size] = text::words::<3>(line).ok_or("expected three numbers: time, object, size")?;
-        let object = text::number(object).ok_or("the object is no number")?;
-        let size = text::number(size).ok_or("the size is no number of bytes")?;
-        let time = text::time_ns(time, self.time_unit_ns).ok_or("the time is no number")?;
+        let object = text::number(object).ok_or("the object is not a number")?;
+        let size = text::number(size).ok_or("the size is not a number of bytes")?;
+        let time = text::time_ns(time, self.time_unit_ns).ok_or("the time is not a number")?;
         sink.push(Record { time_ns: Some(time), value_size: Some(size), ..Record::new(Operation::Get, object) });
         Ok(())
     }

@@ -34,8 +34,8 @@ impl LineFormat for Address {
             b"s" => Operation::Write,
             _ => return Err(format!("the first field is {}: expected l or s", text::show(kind)).into()),
         };
-        let address = text::hexadecimal(address).ok_or("the address is no number in hex")?;
-        text::number(number).ok_or("the third field is no number")?;
+        let address = text::hexadecimal(address).ok_or("the address is not a number in hex")?;
+        text::number(number).ok_or("the third field is not a number")?;
         sink.push(Record::new(operation, address));
         Ok(())
     }

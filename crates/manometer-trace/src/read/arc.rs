@@ -34,13 +34,13 @@ impl LineFormat for Arc {
         }
         let words = text::words::<4>(line).ok_or("expected four numbers: start, blocks, hint, request")?;
         let [start, count, ..] = words.map(text::number);
-        let start = start.ok_or("the start is no number of a block")?;
-        let count = count.ok_or("the blocks are no number")?;
+        let start = start.ok_or("the start is not a block number")?;
+        let count = count.ok_or("the block count is not a number")?;
         if words[2..].iter().any(|word| text::number(word).is_none()) {
             return Err("the hint and the request are to be numbers".into());
         }
         let end = start.checked_add(count).and_then(|end| end.checked_mul(BLOCK_BYTES));
-        end.ok_or("the last block lies beyond 2^55")?;
+        end.ok_or("the last block exceeds 2^55")?;
         let first = Record::block(Operation::Read, 0, start * BLOCK_BYTES, BLOCK_BYTES, BLOCK_BYTES);
         sink.run(first, count, 1, BLOCK_BYTES);
         Ok(())

@@ -93,19 +93,19 @@ impl LineFormat for Blkparse {
         if text::number(processor).is_none() || text::number(sequence).is_none() {
             return Err("the processor and the sequence are to be numbers".into());
         }
-        let time = text::time_ns(time, SECOND_NS).ok_or("the time is no number of seconds")?;
+        let time = text::time_ns(time, SECOND_NS).ok_or("the time is not a number of seconds")?;
         let Some(operation) = block_operation(flags).filter(|_| action == self.action) else {
             sink.skip();
             return Ok(());
         };
         let mut rest = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(7);
         let mut next = || rest.next().unwrap_or_default();
-        let sector = text::number(next()).ok_or("the sector is no number")?;
+        let sector = text::number(next()).ok_or("the sector is not a number")?;
         if next() != b"+" {
             return Err("there is no `+` between the sector and the sectors".into());
         }
-        let sectors = text::number(next()).ok_or("the sectors are no number")?;
-        let bytes = |sectors: u64| sectors.checked_mul(SECTOR_BYTES).ok_or("a sector lies beyond 2^55");
+        let sectors = text::number(next()).ok_or("the sector count is not a number")?;
+        let bytes = |sectors: u64| sectors.checked_mul(SECTOR_BYTES).ok_or("a sector exceeds 2^55");
         let device = self.device(device)?;
         let mut record = Record::block(operation, device, bytes(sector)?, SECTOR_BYTES, bytes(sectors)?);
         record.time_ns = Some(time);

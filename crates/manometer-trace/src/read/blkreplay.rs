@@ -56,13 +56,13 @@ impl LineFormat for Blkreplay {
 fn request(line: &[u8]) -> Result<Record, Fault> {
     let mut fields = line.split(|byte| *byte == b';').map(text::trim);
     let mut next = || fields.next().unwrap_or_default();
-    let time = text::time_ns(next(), SECOND_NS).ok_or("the first field is no time in seconds")?;
-    let sector = text::number(next()).ok_or("the second field is no number of a sector")?;
-    let sectors = text::number(next()).ok_or("the third field is no number of sectors")?;
+    let time = text::time_ns(next(), SECOND_NS).ok_or("the first field is not a time in seconds")?;
+    let sector = text::number(next()).ok_or("the second field is not a sector number")?;
+    let sectors = text::number(next()).ok_or("the third field is not a number of sectors")?;
     let letters = next();
     let operation = block_operation(letters);
     let operation = operation.ok_or_else(|| format!("the fourth field is {}: expected R or W", text::show(letters)))?;
-    let bytes = |sectors: u64| sectors.checked_mul(SECTOR_BYTES).ok_or("a sector lies beyond 2^55");
+    let bytes = |sectors: u64| sectors.checked_mul(SECTOR_BYTES).ok_or("a sector exceeds 2^55");
     let record = Record::block(operation, 0, bytes(sector)?, SECTOR_BYTES, bytes(sectors)?);
     Ok(Record { time_ns: Some(time), ..record })
 }

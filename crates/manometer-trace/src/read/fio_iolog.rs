@@ -69,12 +69,12 @@ impl LineFormat for Iolog {
         }
         if version == 3 {
             let time = words.next().unwrap_or_default();
-            self.time_ns = Some(text::time_ns(time, MICROSECOND_NS).ok_or("the time is no number of microseconds")?);
+            self.time_ns = Some(text::time_ns(time, MICROSECOND_NS).ok_or("the time is not a number of microseconds")?);
         }
         let file = words.next().ok_or("there is no file")?;
         let action = words.next().ok_or("there is no action after the file")?;
         let mut number = |what: &str| {
-            words.next().and_then(text::number).ok_or_else(|| Fault::from(format!("the {what} is no number")))
+            words.next().and_then(text::number).ok_or_else(|| Fault::from(format!("the {what} is not a number")))
         };
         let operation = match action {
             b"read" => Operation::Read,

@@ -31,7 +31,7 @@ impl LineFormat for ObjectStore {
             sink.skip();
             return Ok(());
         };
-        let time_ns = text::time_ns(time, MILLISECOND_NS).ok_or("the time is no number of milliseconds")?;
+        let time_ns = text::time_ns(time, MILLISECOND_NS).ok_or("the time is not a number of milliseconds")?;
         let verb = words.next().unwrap_or_default();
         let Some(kind) = operation(verb)? else {
             sink.skip();
@@ -53,7 +53,7 @@ impl LineFormat for ObjectStore {
 }
 
 fn wrong_number(word: &[u8]) -> Fault {
-    format!("{} is no number of bytes", text::show(word)).into()
+    format!("{} is not a number of bytes", text::show(word)).into()
 }
 
 /// The operation of a request; `None` if it reads no object's bytes.
@@ -91,7 +91,7 @@ mod tests {
         for (line, word) in [
             ("1 GET x", "REST.GET.OBJECT"),
             ("1 REST.GET.OBJECT", "no object"),
-            ("1 REST.GET.OBJECT a b", "`b` is no number"),
+            ("1 REST.GET.OBJECT a b", "`b` is not a number"),
             ("1 REST.GET.OBJECT a 9 5 2", "before it begins"),
             ("x REST.GET.OBJECT a", "milliseconds"),
         ] {

@@ -80,12 +80,12 @@ impl LineFormat for MetaBlock {
         }
         let name = fields[at.operation];
         let mut record = Record::new(operation(name)?, sink.key(fields[at.block])?);
-        record.time_ns = Some(text::time_ns(fields[at.time], SECOND_NS).ok_or("op_time is no number of seconds")?);
-        record.value_size = Some(text::number(fields[at.size]).ok_or("io_size is no number of bytes")?);
-        record.offset = Some(text::number(fields[at.offset]).ok_or("io_offset is no number of bytes")?);
+        record.time_ns = Some(text::time_ns(fields[at.time], SECOND_NS).ok_or("op_time is not a number of seconds")?);
+        record.value_size = Some(text::number(fields[at.size]).ok_or("io_size is not a number of bytes")?);
+        record.offset = Some(text::number(fields[at.offset]).ok_or("io_offset is not a number of bytes")?);
         record.client = at.host.map(|host| crate::key_id(fields[host]));
         let count = at.count.map_or(Some(1), |count| text::number(fields[count]));
-        sink.run(record, count.ok_or("op_count is no number")?, 0, 0);
+        sink.run(record, count.ok_or("op_count is not a number")?, 0, 0);
         Ok(())
     }
 }

@@ -46,14 +46,14 @@ impl LineFormat for Msr {
             text::fields(line, b',').ok_or("expected seven fields separated by commas")?;
         let operation = operation(kind).filter(|operation| operation.is_block());
         let operation = operation.ok_or_else(|| format!("the type is {}: expected Read or Write", text::show(kind)))?;
-        let time = text::number(time).ok_or("the time is no number of 100 ns")?;
-        let offset = text::number(offset).ok_or("the offset is no number of bytes")?;
-        let size = text::number(size).ok_or("the size is no number of bytes")?;
+        let time = text::number(time).ok_or("the time is not a number of 100 ns")?;
+        let offset = text::number(offset).ok_or("the offset is not a number of bytes")?;
+        let size = text::number(size).ok_or("the size is not a number of bytes")?;
         let device = self.device(host, disk)?;
         let mut record = Record::block(operation, device, offset, SECTOR_BYTES, size);
         // Some traces converted from others count from zero.
         let time = time.checked_sub(UNIX_EPOCH).unwrap_or(time);
-        record.time_ns = Some(time.checked_mul(100).ok_or("the time lies beyond the year 2554")?);
+        record.time_ns = Some(time.checked_mul(100).ok_or("the time exceeds the year 2554")?);
         sink.push(record);
         Ok(())
     }

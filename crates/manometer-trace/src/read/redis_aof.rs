@@ -77,7 +77,7 @@ impl Aof {
         let head = self.header()?;
         if let Some(comment) = head.strip_prefix(b"#") {
             if let Some(time) = comment.strip_prefix(b"TS:") {
-                let time = text::time_ns(time, SECOND_NS).ok_or("the time after `#TS:` is no number of seconds")?;
+                let time = text::time_ns(time, SECOND_NS).ok_or("the time after `#TS:` is not a number of seconds")?;
                 self.time_ns = Some(time);
             }
             sink.skip();

@@ -42,8 +42,8 @@ impl LineFormat for Monitor {
         let (time, who, command) = (&line[..at], &line[at + 2..end], &line[end + 2..]);
         let space = memchr::memchr(b' ', who).ok_or_else(wanted)?;
         let mut base = Record::new(Operation::Get, 0);
-        base.time_ns = Some(text::time_ns(time, SECOND_NS).ok_or("the time is no number of seconds")?);
-        base.device = text::number_u32(&who[..space]).ok_or("the database is no number")?;
+        base.time_ns = Some(text::time_ns(time, SECOND_NS).ok_or("the time is not a number of seconds")?);
+        base.device = text::number_u32(&who[..space]).ok_or("the database is not a number")?;
         base.client = Some(crate::key_id(&who[space + 1..]));
         requests(&arguments(command)?, base, sink)
     }

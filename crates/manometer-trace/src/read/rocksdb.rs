@@ -107,7 +107,7 @@ impl RocksDb {
 
     fn entry(&mut self, entry: usize, sink: &mut Sink) -> Result<(), Fault> {
         let bytes = &self.source.window()[..entry];
-        let time_ns = u64_at(bytes, 0).checked_mul(1000).ok_or("the time lies beyond 584 years")?;
+        let time_ns = u64_at(bytes, 0).checked_mul(1000).ok_or("the time exceeds 584 years")?;
         let kind = bytes[8];
         let Some(version) = self.version else {
             if kind != BEGIN {

@@ -36,9 +36,9 @@ impl LineFormat for RocksDbText {
         let [key, kind, family, size, time] = words;
         let key_text = key.strip_prefix(b"0x").unwrap_or(key);
         bytes_of(key_text, &mut self.key).ok_or_else(|| format!("the key is {}: expected hex", text::show(key)))?;
-        let family = text::number_u32(family).ok_or("the column family is no number")?;
-        let size = text::number(size).ok_or("the value size is no number of bytes")?;
-        let time = text::time_ns(time, MICROSECOND_NS).ok_or("the time is no number of microseconds")?;
+        let family = text::number_u32(family).ok_or("the column family is not a number")?;
+        let size = text::number(size).ok_or("the value size is not a number of bytes")?;
+        let time = text::time_ns(time, MICROSECOND_NS).ok_or("the time is not a number of microseconds")?;
         let operation = match kind {
             b"0" => Operation::Get,
             b"1" => Operation::Put,

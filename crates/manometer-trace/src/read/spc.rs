@@ -33,16 +33,16 @@ impl LineFormat for Spc {
         }
         let mut fields = line.split(|byte| *byte == b',').map(text::trim);
         let mut next = || fields.next().unwrap_or_default();
-        let device = text::number_u32(next()).ok_or("the application unit, the first field, is no number")?;
-        let sector = text::number(next()).ok_or("the address, the second field, is no number")?;
-        let size = text::number(next()).ok_or("the size, the third field, is no number of bytes")?;
+        let device = text::number_u32(next()).ok_or("the application unit, the first field, is not a number")?;
+        let sector = text::number(next()).ok_or("the address, the second field, is not a number")?;
+        let size = text::number(next()).ok_or("the size, the third field, is not a number of bytes")?;
         let operation = match next() {
             b"R" | b"r" => Operation::Read,
             b"W" | b"w" => Operation::Write,
             other => return Err(format!("the fourth field is {}: expected R or W", text::show(other)).into()),
         };
-        let time = text::time_ns(next(), SECOND_NS).ok_or("the fifth field is no time in seconds")?;
-        let offset = sector.checked_mul(SECTOR_BYTES).ok_or("the address lies beyond 2^55")?;
+        let time = text::time_ns(next(), SECOND_NS).ok_or("the fifth field is not a time in seconds")?;
+        let offset = sector.checked_mul(SECTOR_BYTES).ok_or("the address exceeds 2^55")?;
         sink.push(Record { time_ns: Some(time), ..Record::block(operation, device, offset, SECTOR_BYTES, size) });
         Ok(())
     }

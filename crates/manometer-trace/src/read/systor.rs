@@ -43,12 +43,12 @@ impl LineFormat for Systor {
             other => return Err(format!("the type is {}: expected R or W", text::show(other)).into()),
         };
         if !response.is_empty() && text::time_ns(response, SECOND_NS).is_none() {
-            return Err("the response is no time in seconds".into());
+            return Err("the response is not a time in seconds".into());
         }
-        let time = text::time_ns(time, SECOND_NS).ok_or("the time is no number of seconds")?;
-        let unit = text::number_u32(unit).ok_or("the logical unit is no number")?;
-        let offset = text::number(offset).ok_or("the offset is no number of bytes")?;
-        let size = text::number(size).ok_or("the size is no number of bytes")?;
+        let time = text::time_ns(time, SECOND_NS).ok_or("the time is not a number of seconds")?;
+        let unit = text::number_u32(unit).ok_or("the logical unit is not a number")?;
+        let offset = text::number(offset).ok_or("the offset is not a number of bytes")?;
+        let size = text::number(size).ok_or("the size is not a number of bytes")?;
         sink.push(Record { time_ns: Some(time), ..Record::block(operation, unit, offset, SECTOR_BYTES, size) });
         Ok(())
     }

@@ -74,9 +74,9 @@ fn check_version(version: u16, expected: u16) -> Result<(), Fault> {
 
 fn decode(command: u16, size: u32, sector: u64, time_us: u64) -> Result<Option<Record>, Fault> {
     let Some(operation) = scsi(command.into()) else { return Ok(None) };
-    let offset = sector.checked_mul(SECTOR_BYTES).ok_or("the sector lies beyond 2^55")?;
+    let offset = sector.checked_mul(SECTOR_BYTES).ok_or("the sector exceeds 2^55")?;
     let mut record = Record::block(operation, 0, offset, SECTOR_BYTES, size.into());
-    record.time_ns = Some(time_us.checked_mul(1000).ok_or("the time lies beyond 584 years")?);
+    record.time_ns = Some(time_us.checked_mul(1000).ok_or("the time exceeds 584 years")?);
     Ok(Some(record))
 }
 

@@ -141,7 +141,7 @@ impl Model {
     /// # Errors
     /// It cannot; the text says what is wrong.
     pub fn check(&self) -> Result<(), TraceError> {
-        let wrong = |what: &str| Err(TraceError::Wrong(format!("this is no model to generate from: {what}")));
+        let wrong = |what: &str| Err(TraceError::Wrong(format!("this is not a model to generate from: {what}")));
         if self.manometer_trace_model != VERSION {
             return wrong(&format!("its version is {}, this Manometer knows {VERSION}", self.manometer_trace_model));
         }
@@ -154,7 +154,7 @@ impl Model {
             return wrong("`lives` have no keys, or more than requests");
         }
         if lives().any(|life| life.first > life.last || life.last >= SEGMENTS) {
-            return wrong("a life in `lives` ends before it begins, or lies beyond part 31");
+            return wrong("a life in `lives` ends before it begins, or exceeds part 31");
         }
         let living_in = |part: u32| {
             let living = lives().filter(|life| (life.first..=life.last).contains(&part));
@@ -178,9 +178,9 @@ impl Class {
         };
         let repeats = self.requests_per_key > 1.0;
         match () {
-            () if !is_count(self.requests_per_key) => Err("`requests_per_key` is no count"),
-            () if !has_shares(&self.first_operations) => Err("`first_operations` are no shares of operations on keys"),
-            () if repeats && !has_shares(&self.operations) => Err("`operations` are no shares of operations on keys"),
+            () if !is_count(self.requests_per_key) => Err("`requests_per_key` is not a count"),
+            () if !has_shares(&self.first_operations) => Err("`first_operations` are not shares of operations on keys"),
+            () if repeats && !has_shares(&self.operations) => Err("`operations` are not shares of operations on keys"),
             () if repeats && self.gaps.is_empty() => Err("a class with repeated requests has no `gaps`"),
             () => [&self.gaps, &self.value_sizes, &self.key_sizes].into_iter().try_for_each(|buckets| check(buckets)),
         }

@@ -35,7 +35,7 @@ impl Scale {
         let zero = *self.zero_ns.get_or_insert(time);
         let scaled = scaled(time, zero, self.factor).ok_or_else(|| {
             TraceError::Wrong(format!(
-                "request {} would be at no time of 64 bits of nanoseconds: use a factor nearer to 1 than {}",
+                "request {} would overflow 64-bit nanoseconds: use a factor closer to 1 than {}",
                 self.requests, self.factor
             ))
         })?;

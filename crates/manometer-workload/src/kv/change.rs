@@ -13,7 +13,7 @@ const CHANGEABLE: [(&str, &str); 13] = [
     ("rate", "write requests per second such as 5000, `1000..5000 in 10m`, or null for a closed loop"),
     ("arrivals", "write constant or poisson"),
     ("queue", "write how many requests may wait"),
-    ("think", "write a stretch of time such as 5ms, or null for none"),
+    ("think", "write a duration such as 5ms, or null for none"),
     ("distribution", "write one that `manometer kv --help` lists, or null for the workload's own"),
     ("exponent", "write a number above 0, or null for 0.99"),
     ("field_length", "write a number of bytes"),

@@ -149,7 +149,7 @@ pub enum KvError {
         reason: std::io::Error,
     },
     /// A client thread panicked.
-    #[error("a client thread panicked; this is a fault of Manometer's: please report it")]
+    #[error("a client thread panicked; this is a bug in Manometer; please report it")]
     Panicked,
 }
 

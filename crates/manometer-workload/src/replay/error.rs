@@ -45,7 +45,7 @@ pub enum ReplayError {
         wanted: String,
     },
     /// A thread panicked.
-    #[error("a thread of the replay panicked; this is a fault of Manometer's: please report it")]
+    #[error("a thread of the replay panicked; this is a bug in Manometer; please report it")]
     Panicked,
 }
 

@@ -14,16 +14,16 @@ const THREADS_USUAL: u32 = 16;
 fn conflict(model: Model, time: Timing) -> Option<&'static str> {
     match (model, time) {
         (Model::Open, Timing::Full) => Some(
-            "an open replay sends each request at its time, whatever became of the others, so at full speed it would \
+            "an open-loop replay does not wait for earlier requests, so at full speed it would \
              send all of them at once: write `original` or `scaled`, or choose `closed-conservative` or \
              `closed-unordered`",
         ),
         (Model::ClosedPerClient, Timing::Full) => Some(
-            "without times nothing says how the clients' requests lie beside one another: write `original` or \
+            "without times the order of requests of different clients is undefined: write `original` or \
              `scaled`, or choose `closed-conservative` or `closed-unordered`",
         ),
         (Model::ClosedUnordered, Timing::Original | Timing::Scaled) => Some(
-            "unordered, each thread sends when its last request was answered, whatever the time: write `full`, or \
+            "an unordered replay ignores times: each thread sends when its last request completes. Write `full`, or \
              choose another model",
         ),
         _ => None,
@@ -39,8 +39,8 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
             bad("threads", threads.to_string(), "write a number from 1 to 1024")
         }
         Some(threads) if threads > 1 && settings.model == Model::ClosedConservative => {
-            let wanted = "in the model closed-conservative each request waits for all before it, which only one thread \
-                          can keep to: write 1, or choose another model";
+            let wanted = "in the model closed-conservative each request waits for all before it, which requires exactly \
+                          one thread: write 1, or choose another model";
             bad("threads", threads.to_string(), wanted)
         }
         _ => check_share(settings),
@@ -74,8 +74,8 @@ fn check_share(settings: &ReplaySettings) -> Result<(), ReplayError> {
         return Err(ReplayError::bad("share", got(), "parts count from 0, and there are at most 1024"));
     }
     if share.of > 1 && settings.model == Model::ClosedConservative {
-        let wanted = "in the model closed-conservative each request waits for all before it, which only one process can \
-                      keep to: write one, or choose another model";
+        let wanted = "in the model closed-conservative each request waits for all before it, which requires exactly one \
+                      process: write one, or choose another model";
         return Err(ReplayError::bad("processes", share.of.to_string(), wanted));
     }
     Ok(())
@@ -124,10 +124,12 @@ mod tests {
         }
         assert!(text(ReplaySettings { factor: Some(2.0), ..settings.clone() }).contains("only `scaled`"));
         let conservative = ReplaySettings { model: Model::ClosedConservative, ..settings.clone() };
-        assert!(text(ReplaySettings { threads: Some(2), ..conservative.clone() }).contains("only one thread"));
+        assert!(
+            text(ReplaySettings { threads: Some(2), ..conservative.clone() }).contains("requires exactly one thread")
+        );
         assert!(text(ReplaySettings { threads: Some(0), ..settings }).contains("from 1 to 1024"));
         let share = Some(super::super::Share { part: 0, of: 2 });
-        assert!(text(ReplaySettings { share, ..conservative }).contains("only one process"));
+        assert!(text(ReplaySettings { share, ..conservative }).contains("requires exactly one process"));
     }
 
     #[test]

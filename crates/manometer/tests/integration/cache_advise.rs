@@ -29,10 +29,9 @@ fn a_trace_leads_to_a_page_for_people() {
     let output = scene.run("cache advise keys.txt --goal 0.001MB/s --out page.html").status(0);
     let expected = [
         "keys.txt: recommendation",
-        "Take ",
-        "Evict by ",
+        "Use ",
         "An SSD tier ",
-        "Of all, ",
+        "Lowest cost per MB/s: ",
         "The cheapest arrangement for trace ≥ 0.001 MB/s: ",
         "each object taken as 4 KiB",
         "span: unknown, the trace has no times",
@@ -67,7 +66,7 @@ fn the_json_document_is_complete() {
 fn small_and_odd_traces_are_advised_on() {
     let scene = scene();
     scene.write("one.txt", "7\n7\n7\n7\n");
-    scene.run("cache advise one.txt --object-size 8KiB").status(0).out_has(&["Take 8 KiB", "Evict by LRU"]);
+    scene.run("cache advise one.txt --object-size 8KiB").status(0).out_has(&["Use 8 KiB", "Use LRU"]);
     let writes: String = (0..300).map(|at| format!("{at},{},4096,put\n", at % 100)).collect();
     scene.write("writes.csv", &format!("time,key,size,op\n{writes}"));
     scene.run("cache advise writes.csv").status(0).out_has(&["The trace has no reads"]);
@@ -109,7 +108,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
         ("cache advise keys.txt --prices disk.toml", "`ssd` has no price; these have: hdd"),
         ("cache advise keys.txt --prices nowhere.toml", "nowhere.toml cannot be read"),
         ("cache advise keys.txt --goal mail>=3MB/s", "is not a goal: write the least throughput, such as 50MB/s"),
-        ("cache advise keys.txt --object-size 0", "an object takes 0 bytes"),
+        ("cache advise keys.txt --object-size 0", "the object size is 0"),
         ("cache advise keys.txt --arrangement nowhere.toml", "nowhere.toml: cannot be read"),
     ] {
         scene.run(words).status(2).err_has(&[expected]);

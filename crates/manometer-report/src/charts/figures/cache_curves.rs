@@ -7,7 +7,7 @@ pub(crate) const CHART: Chart = Chart {
     title: "Miss-ratio curves",
     origin: None,
     caption: "The miss ratio (upwards) by the cache's capacity (across, on a scale that doubles). Pale bands are the \
-              95 % intervals of estimates from a sample; circles are knees, where more cache stops paying.",
+              95 % intervals of estimates from a sample; circles are knees, beyond which more cache gains little.",
     spec: include_str!("../../../../../charts/cache-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
@@ -20,5 +20,5 @@ const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("error", "", "Half of the 95 % interval; null where it is exact."),
     ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
     ColumnInfo::new("high", "", "Its upper end."),
-    ColumnInfo::new("is_knee", "", "Whether more cache stops paying here."),
+    ColumnInfo::new("is_knee", "", "Whether this is a knee: beyond it more cache gains little."),
 ];

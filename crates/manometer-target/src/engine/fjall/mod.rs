@@ -33,10 +33,10 @@ const STATE: &[StateColumn] = &[
     ("tables", "files", "Tables of all levels."),
     ("level0_tables", "files", "Tables in level 0."),
     ("journals", "files", "Journals that are kept until their memtables are written."),
-    ("memtable_bytes", "B", "Memtables, those being written included."),
+    ("memtable_bytes", "B", "Memtables, including those being written."),
     ("sealed_memtables", "memtables", "Memtables that wait to be written."),
     ("pending_flushes", "flushes", "Flushes that wait or run."),
-    ("running_compactions", "compactions", "Compactions that run."),
+    ("running_compactions", "compactions", "Running compactions."),
     ("block_cache_bytes", "B", "Blocks in the cache."),
 ];
 

@@ -19,7 +19,7 @@ const KEPT: &str = "keyspace.json";
 pub(super) const OPTIONS: &[EngineOption] = &[
     EngineOption {
         name: "journal_persist",
-        values: "`none`, `buffer`, `sync-data`, `sync-all`: how far a put gets before it is answered",
+        values: "`none`, `buffer`, `sync-data`, `sync-all`: durability of a put when it returns",
         default: "`buffer`",
     },
     EngineOption { name: "cache_size", values: "bytes", default: "32 MiB" },

@@ -31,7 +31,7 @@ const MAP_BYTES_MAX: u64 = 8 << 40;
 const READERS: u64 = 1024;
 
 /// The durability with LMDB's defaults.
-pub(super) const FULL: &str = "a transaction of its own, data and meta page synced: a put survives the host";
+pub(super) const FULL: &str = "one transaction per put, data and meta page synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SyncMode {
@@ -56,11 +56,11 @@ impl SyncMode {
         match self {
             Self::All => FULL,
             Self::Data => {
-                "a transaction of its own, data synced, the meta page not: a put survives the process; a crash of \
+                "one transaction per put, data synced, the meta page not: a put survives the process; a crash of \
                  the host may undo the last ones"
             }
             Self::Nothing => {
-                "a transaction of its own, nothing synced: a put survives the process; a crash of the host may \
+                "one transaction per put, nothing synced: a put survives the process; a crash of the host may \
                  ruin the database"
             }
         }

@@ -39,7 +39,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     about: "memcached: a server that Manometer starts, yours with `address`",
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
-    durability: "none: a put is in memory alone, and may be evicted from there",
+    durability: "none: data is in memory only and may be evicted",
     storage: Storage::Memory,
     key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
     memtable_option: None,

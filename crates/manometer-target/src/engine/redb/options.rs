@@ -24,7 +24,7 @@ pub(super) const OPTIONS: &[EngineOption] = &[
 const CACHE_BYTES: u64 = 1 << 30;
 
 /// The durability with redb's defaults.
-pub(super) const IMMEDIATE: &str = "a transaction of its own, synced: a put survives the host";
+pub(super) const IMMEDIATE: &str = "one transaction per put, synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DurabilityLevel {
@@ -62,10 +62,10 @@ impl Config {
         match (self.durability, self.two_phase_commit || self.quick_repair) {
             (DurabilityLevel::Immediate, false) => IMMEDIATE,
             (DurabilityLevel::Immediate, true) => {
-                "a transaction of its own, synced in two phases: a put survives the host"
+                "one transaction per put, synced in two phases: a put survives the host"
             }
             (DurabilityLevel::None, _) => {
-                "a transaction of its own, kept in memory: a put survives neither the process nor the host"
+                "one transaction per put, kept in memory: a put survives neither the process nor the host"
             }
         }
     }

@@ -104,7 +104,7 @@ fn directive(name: &str, value: &Value) -> Result<Vec<String>, EngineError> {
         return refuse("no directive of Redis is spelt like this");
     }
     if NOT_YOURS.contains(&name) {
-        return refuse("Manometer sets this itself for a server of its own");
+        return refuse("Manometer sets this itself for servers that it starts");
     }
     let text = match value {
         Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),

@@ -108,7 +108,7 @@ impl Config {
         let level0_compression = given.choice("level0_compression", &COMPRESSIONS)?.unwrap_or(Compression::None);
         let flush = given.choice("flush", &FLUSHES)?.unwrap_or(Flush::Index);
         if flush == Flush::Index && level0_compression != Compression::None {
-            return Err(given.refuse("level0_compression", "it needs `flush = \"copy\"`: a log is not packed"));
+            return Err(given.refuse("level0_compression", "it needs `flush = \"copy\"`: the log is not compressed"));
         }
         Ok(Self {
             flush,

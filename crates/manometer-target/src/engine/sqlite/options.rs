@@ -35,7 +35,7 @@ pub(super) const OPTIONS: &[EngineOption] = &[
 const BUSY_TIMEOUT_MS: u64 = 60_000;
 
 /// The durability in WAL mode with SQLite's defaults.
-pub(super) const WAL_FULL: &str = "a transaction of its own, write-ahead log synced: a put survives the host";
+pub(super) const WAL_FULL: &str = "one transaction per put, write-ahead log synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Journal {
@@ -105,29 +105,29 @@ impl Config {
         use Synchronous::{Extra, Full, Normal, Off};
         match (self.journal_mode, self.synchronous) {
             (_, Off) => {
-                "a transaction of its own, never synced: a put survives the process; a crash of the host may \
+                "one transaction per put, never synced: a put survives the process; a crash of the host may \
                          ruin the database"
             }
             (Journal::Wal, Normal) => {
-                "a transaction of its own, write-ahead log synced at checkpoints: a put \
+                "one transaction per put, write-ahead log synced at checkpoints: a put \
                                        survives the process; a crash of the host undoes the last ones"
             }
             (Journal::Wal, Full | Extra) => WAL_FULL,
             (Journal::Rollback(_), Normal) => {
-                "a transaction of its own, database synced, rollback journal synced \
+                "one transaction per put, database synced, rollback journal synced \
                                                once: a put survives the host, which on some file systems may ruin \
                                                the database"
             }
             (Journal::Rollback(_), Full) => {
-                "a transaction of its own, database and rollback journal synced: a put \
+                "one transaction per put, database and rollback journal synced: a put \
                                              survives the host once the journal's removal has reached the device"
             }
             (Journal::Rollback(_), Extra) => {
-                "a transaction of its own, database, rollback journal and its folder \
+                "one transaction per put, database, rollback journal and its folder \
                                               synced: a put survives the host"
             }
             (Journal::Memory | Journal::Off, _) => {
-                "a transaction of its own, database synced, no journal on the \
+                "one transaction per put, database synced, no journal on the \
                                                     device: a crash amid a put may ruin the database"
             }
         }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     /// What YCSB 0.17.0 printed: `-s`, `status.interval=1`, every kind of request, 20,000 a second for 4 s. Its
-    /// first line has an infinite rate, its last kinds that did nothing and whose mean is no number.
+    /// first line has an infinite rate, its last kinds that did nothing and whose mean is not a number.
     #[test]
     fn a_whole_run_of_the_java_program_adds_up_to_its_own_summary() {
         let (reports, _) = read_all(&mut Ycsb::default(), include_str!("samples/ycsb-java.txt"));

@@ -90,7 +90,7 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
         _ => match settings.proportions().next() {
             Some((_, share)) => {
                 const OWN: &str =
-                    "a db_bench workload has a mix of its own; see its parameters, such as readwritepercent";
+                    "a db_bench workload defines its own mix; see its parameters, such as readwritepercent";
                 bad("read_proportion, update_proportion …", share.to_string(), OWN)
             }
             None => Ok(()),
@@ -126,7 +126,7 @@ struct BenchmarkResolver<'a> {
 
 impl BenchmarkResolver<'_> {
     fn key_bytes(&self) -> Result<u32, KvError> {
-        const WANTED: &str = "write a number from 1 to 32768 that leaves every record a key of its own";
+        const WANTED: &str = "write a number from 1 to 32768 that gives each record a distinct key";
         let parameter = self.parameters.number("key_size", WANTED, |_| true)?;
         let key_bytes = self.settings.key_size.or(parameter).unwrap_or(KEY_BYTES);
         let numbers_fit = key_bytes >= 8 || self.records <= 1 << (8 * key_bytes);

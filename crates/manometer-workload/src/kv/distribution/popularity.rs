@@ -71,7 +71,7 @@ impl Popularity {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         match self {
             Self::Zipfian { exponent } | Self::Latest { exponent } if !(exponent.is_finite() && exponent > 0.0) => {
-                bad("exponent", exponent, "write a number above 0; `uniform` is what 0 would be")
+                bad("exponent", exponent, "write a number above 0; for 0 use `uniform`")
             }
             Self::Hotspot { records, .. } if !share(records) => {
                 bad("hotspotdatafraction", records, "write a share from 0 to 1")

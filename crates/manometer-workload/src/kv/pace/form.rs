@@ -25,7 +25,7 @@ use crate::kv::error::KvError;
 const FORMS: &str = "`5000`, `0s: 1000, 10m: 5000`, `1000..5000 in 10m`, `sine mean=5000 amplitude=2000 period=60s`, or \
                      `csv:rates.csv#column`";
 const A_RATE: &str = "requests per second from 0, such as `5000`";
-const A_TIME: &str = "a stretch of time such as `90s` or `10m`";
+const A_TIME: &str = "a duration such as `90s` or `10m`";
 
 /// A rate over time, as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ pub enum RateForm {
 
 /// An invalid rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{got}` ({place}) is no part of a rate: write {wanted}")]
+#[error("`{got}` ({place}) is not part of a rate: write {wanted}")]
 pub struct RateError {
     /// The part that cannot be read.
     pub got: String,

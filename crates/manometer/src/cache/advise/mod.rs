@@ -19,7 +19,7 @@ use crate::trace::input::{self, Input};
 /// Recommend a memory size, a replacement policy and an SSD tier for a trace.
 ///
 /// Prints one page: the character of the trace, all policies against LRU, the miss-ratio curves of the five best, the
-/// sizes where more memory stops paying, the trace replayed on disks, SSDs and SSDs before disks, their cost, and a
+/// sizes beyond which more memory gains little, the trace replayed on disks, SSDs and SSDs before disks, their cost, and a
 /// sensitivity analysis. The default prices are those of the cache thesis, of 2015.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache advise cluster52.csv.zst\n  \

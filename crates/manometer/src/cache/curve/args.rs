@@ -36,7 +36,7 @@ pub struct Args {
     /// Sample at most this many keys, in memory that does not grow with the trace.
     #[arg(long, value_name = "KEYS", value_parser = clap::value_parser!(u32).range(64..))]
     pub(super) samples: Option<u32>,
-    /// Report the knees: the sizes where more cache stops paying.
+    /// Report the knees: the sizes beyond which more cache gains little.
     #[arg(long)]
     pub(super) knee: bool,
     /// Report the working set: the keys, and bytes with --size-aware, requested in windows of the trace.
