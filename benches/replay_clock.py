@@ -30,7 +30,7 @@ QUOTED = {"one host, ten clients": {"p50_us": 1_360, "p90_us": 3_600}, "ten host
 
 
 def poisson(path: Path, rate: float, seconds: float) -> None:
-    """A trace of reads, in nanoseconds since its begin."""
+    """A trace of reads, in nanoseconds since its start."""
     source, at_s = random.Random(1), 0.0
     with path.open("w") as trace:
         while (at_s := at_s + source.expovariate(rate)) < seconds:

@@ -1,4 +1,4 @@
-"""The notebooks of the manual: executed from begin to end, each in a folder of its own."""
+"""The notebooks of the manual: executed from start to end, each in a separate directory."""
 
 from __future__ import annotations
 

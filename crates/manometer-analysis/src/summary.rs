@@ -147,7 +147,7 @@ pub struct BlockStateSummary {
     pub column: String,
     /// The p-value of no dependence on the block before (F test on ranks, Holm-corrected over the states).
     pub p_value: f64,
-    /// By phase: the mean at the begin of blocks after it, in the column's unit.
+    /// By phase: the mean at the start of blocks after it, in the column's unit.
     pub after: BTreeMap<String, Option<f64>>,
 }
 

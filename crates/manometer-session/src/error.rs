@@ -28,7 +28,7 @@ pub enum SessionError {
     #[error("`interval`: got 0; write a time span such as 1s")]
     NoInterval,
     /// The receiver of messages is gone.
-    #[error("the samples have no receiver any more: {0}")]
+    #[error("nobody reads the samples: {0}")]
     Disconnected(#[source] io::Error),
 }
 

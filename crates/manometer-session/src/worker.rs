@@ -62,7 +62,7 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
     // A workload that is loading or waits for its device may not see the stop in time.
     let _ = controls.send(Control::Stop);
     MonotonicClock.sleep(ORPHAN_TIMEOUT_NS);
-    tracing::error!("standard input has ended and the work has not: the worker ends itself");
+    tracing::error!("standard input is closed but the workload still runs: the worker exits");
     #[expect(clippy::disallowed_methods, reason = "the controller is gone; an orphan must not go on loading a device")]
     #[expect(clippy::exit, reason = "the same")]
     std::process::exit(1);

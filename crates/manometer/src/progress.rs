@@ -117,7 +117,7 @@ impl Bars {
             ProgressUpdate::Tick { phase_left_s, run_left_s } => {
                 let done = 1.0 - phase_left_s / self.phase_s.max(1e-9);
                 self.phase.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
-                self.phase.set_prefix(format!("{phase_left_s:.0} s, in all {run_left_s:.0} s left"));
+                self.phase.set_prefix(format!("{phase_left_s:.0} s left in phase, {run_left_s:.0} s in total"));
             }
             ProgressUpdate::Finding(finding) => {
                 // Printed above the bars; a closed terminal is not a failure.

@@ -38,9 +38,9 @@ fn rounds(rounds: &InterleavedRounds) -> String {
     let mut phases = rounds.orders.first().cloned().unwrap_or_default();
     phases.sort();
     format!(
-        "\n{} take turns in {} rounds: a block of each per round, in random order, {} long with a washout of {}.",
-        phases.join(", "),
+        "\n{} rounds; each round measures {} in random order: blocks of {}, of which the first {} are washout.",
         rounds.rounds,
+        phases.join(", "),
         span(rounds.block_s),
         span(rounds.washout_s)
     )

@@ -110,8 +110,8 @@ def blocks(recording: One) -> ChartType:
     """Blocks of an interleaved plan.
 
     The mean of the criterion in each block, by round: above as measured, below as a share of w0 in the same
-    round. The dashed line is w0. What the host does to all blocks of a round moves the lines above together
-    and leaves those below where they are; the pressures come from the shares.
+    round. The dashed line is w0. What the host does to all blocks of a round moves the lines above together and
+    leaves those below where they are; the pressures come from the shares.
 
     Args:
         recording: a recording, or its folder.
@@ -125,7 +125,7 @@ def blocks(recording: One) -> ChartType:
 def cache_curves(rows: Figures) -> ChartType:
     """Miss-ratio curves.
 
-    The miss ratio (upwards) by the cache's capacity (across, on a scale that doubles). Pale bands are the 95 %
+    The miss ratio (y axis) by the cache's capacity (x axis, logarithmic to base 2). Pale bands are the 95 %
     intervals of estimates from a sample; circles are knees, beyond which more cache gains little.
 
     Args:
@@ -205,8 +205,8 @@ def cpu_cores(recording: One) -> ChartType:
 def criterion_distribution(recording: One) -> ChartType:
     """Distribution of the criterion.
 
-    The cumulative distribution of the criterion: the share of a phase's sample intervals (upwards) with at most
-    this value (across). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line further to
+    The cumulative distribution of the criterion: the share of a phase's sample intervals (y axis) with at most
+    this value (x axis). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line further to
     the left is lower.
 
     After Lange 2023 (seed 000), Figures 4.8 and 4.17.
@@ -273,7 +273,7 @@ def distribution_grid(recordings: Many) -> ChartType:
 def hot_slots(rows: Figures) -> ChartType:
     """Hot slots.
 
-    The requests per second for ranges of a cluster's slots (across) over time (upwards): bright is hot. A slot
+    The requests per second for ranges of a cluster's slots (x axis) over time (y axis): bright is hot. A slot
     that stays hot is a column, a burst is a row.
 
     Args:
@@ -283,7 +283,7 @@ def hot_slots(rows: Figures) -> ChartType:
         load: The trace, or the load: a panel each.
         slot [slots]: The first slot of the range.
         slot_end [slots]: The first slot after the range.
-        t_s [s]: The begin of the stretch of time.
+        t_s [s]: The start of the time slice.
         t_end_s [s]: Its end.
         requests [requests/s]: Requests per second for these slots.
 
@@ -346,8 +346,8 @@ def hot_spots(rows: Figures) -> ChartType:
 def inter_arrivals(rows: Figures) -> ChartType:
     """Inter-arrival times.
 
-    The cumulative distribution of the inter-arrival time (across, logarithmic): the share of the requests
-    (upwards) that came at most this long after the request before.
+    The cumulative distribution of the inter-arrival time (x axis, logarithmic): the share of the requests (y
+    axis) that came at most this long after the request before.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -383,10 +383,10 @@ def io_stacked(recording: One) -> ChartType:
 def latency_against_rate(rows: Figures) -> ChartType:
     """Latency against rate.
 
-    The percentile of the response time that the goal names (upwards), at each requested rate (across); the line
-    is the median over the trials of a rate. The dashed line is the goal, the dotted one the highest rate that
-    meets it in most of its trials; both axes are logarithmic. A rate below the dashed line misses the goal when
-    the engine reached too little of it.
+    The percentile of the response time that the goal names (y axis), at each requested rate (x axis); the line is
+    the median over the trials of a rate. The dashed line is the goal, the dotted one the highest rate that meets
+    it in most of its trials; both axes are logarithmic. A rate below the dashed line misses the goal when the
+    engine reached too little of it.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -410,7 +410,7 @@ def latency_against_rate(rows: Figures) -> ChartType:
 def latency_heat_map(recording: One) -> ChartType:
     """Latency over time.
 
-    The requests of each stretch of time by latency (upwards, logarithmic): bright is where most of them are. Two
+    The requests of each stretch of time by latency (y axis, logarithmic): bright is where most of them are. Two
     bright bands are two kinds of request: those that waited for the device and those that did not. A tall column
     is a stall.
 
@@ -426,7 +426,7 @@ def latency_heat_map(recording: One) -> ChartType:
 def latency_spectrum(recording: One) -> ChartType:
     """Latency spectra.
 
-    The latency (upwards) by percentile (across, each nine as wide as the one before), for every operation of the
+    The latency (y axis) by percentile (x axis, each nine as wide as the one before), for every operation of the
     primary. In an open loop the dotted line is the response time, from when a request was due: its distance to
     the line of its phase is the waiting that coordinated omission hides. Dashed is w0. A spectrum ends at its
     phase's last request.
@@ -460,7 +460,7 @@ def levels(recording: One) -> ChartType:
 def miss_ratio_curves(rows: Figures) -> ChartType:
     """Miss ratio: the trace and synthetic loads.
 
-    The miss ratio of reads (upwards) by the cache's memory (across). The solid line is the trace; the distance of
+    The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the distance of
     a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals over the repeats.
 
     After Boza 2018 (seed 003), Figure 5.5.
@@ -514,10 +514,10 @@ def miss_ratio_engines(rows: Figures) -> ChartType:
 def neighbour_throughput(recordings: Many) -> ChartType:
     """Throughput of the neighbours.
 
-    The neighbour's own throughput (upwards) by its queue depth, or by another of its settings (across), a line
-    for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. Each
-    combination of what else differs, such as running alone, has a panel. Phases in which instances of one
-    neighbour differ are omitted.
+    The neighbour's own throughput (y axis) by its queue depth, or by another of its settings (x axis), a line for
+    each share of writes, or for each value of a further setting; whiskers are 95 % intervals. Each combination of
+    what else differs, such as running alone, has a panel. Phases in which instances of one neighbour differ are
+    omitted.
 
     After Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20.
 
@@ -533,9 +533,9 @@ def neighbour_throughput(recordings: Many) -> ChartType:
 def policy_curves(rows: Figures) -> ChartType:
     """Miss ratio by memory and policy.
 
-    The miss ratio (upwards) by the cache's memory (across), for the best policies, LRU, and the bound OPT,
-    dotted, which knows the future. The dashed vertical line is the recommended memory; pale bands are 95 %
-    intervals where a sample of the keys was simulated.
+    The miss ratio (y axis) by the cache's memory (x axis), for the best policies, LRU, and the bound OPT, dotted,
+    which knows the future. The dashed vertical line is the recommended memory; pale bands are 95 % intervals
+    where a sample of the keys was simulated.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -663,9 +663,8 @@ def pressure_steps(recordings: Many) -> ChartType:
 def pressure_twins(recordings: Many) -> ChartType:
     """Pressure on the primary and on its neighbours.
 
-    Twin bars for each phase: the pressure on the primary and on each neighbour, each against running alone.
-    Whiskers are 95 % intervals, where there is one. A long bar beside a short one: one side bears the
-    interference.
+    Twin bars for each phase: the pressure on the primary and on each neighbour, each relative to its solo run.
+    Whiskers are 95 % intervals, where there is one. Unequal bars: interference is asymmetric.
 
     After Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21.
 
@@ -727,7 +726,7 @@ def replay_dispatch(recording: One) -> ChartType:
 def replay_interarrivals(recording: One) -> ChartType:
     """Inter-arrival times of trace and replay.
 
-    The cumulative distributions of the inter-arrival time (across), of the trace and of its replay. The widest
+    The cumulative distributions of the inter-arrival time (x axis), of the trace and of its replay. The widest
     vertical distance between the two lines is the Kolmogorov-Smirnov distance.
 
     After Boza 2018 (seed 003), Figure 5.3.
@@ -761,9 +760,9 @@ def replay_windows(recording: One) -> ChartType:
 def response_service(recording: One) -> ChartType:
     """Response against service time.
 
-    Each line goes through the percentiles of one phase: the service time, from when a request was sent (across),
-    and the response time, from when it was due (upwards). On the dashed line no request waited before it was
-    sent; the distance above it is waiting, which coordinated omission hides.
+    Each line goes through the percentiles of one phase: the service time, from when a request was sent (x axis),
+    and the response time, from when it was due (y axis). On the dashed line no request waited before it was sent;
+    the distance above it is waiting, which coordinated omission hides.
 
     Args:
         recording: a recording, or its folder.
@@ -777,7 +776,7 @@ def response_service(recording: One) -> ChartType:
 def reuse_distance(rows: Figures) -> ChartType:
     """Reuse distance.
 
-    The cumulative distribution of the reuse distance (across, logarithmic): the share of the requests (upwards)
+    The cumulative distribution of the reuse distance (x axis, logarithmic): the share of the requests (y axis)
     with at most this many other keys since the last request for the same key. A line ends below 100 %: the rest
     are first requests for their key. It is also the hit ratio of an LRU cache with room for that many keys.
 
@@ -801,8 +800,8 @@ def reuse_distance(rows: Figures) -> ChartType:
 def scatter_matrix(recording: One) -> ChartType:
     """Counters against counters.
 
-    A panel for every two counters, the first upwards, the second across; each point is a sample interval,
-    coloured by phase. Points along a line: the two correlate. A cloud: they do not.
+    A panel for every two counters, the first on the y axis, the second on the x axis; each point is a sample
+    interval, coloured by phase. Points along a line: the two correlate. A cloud: they do not.
 
     Args:
         recording: a recording, or its folder.
@@ -841,7 +840,7 @@ def slab_sizes(rows: Figures) -> ChartType:
 def throughput_latency(recordings: Many) -> ChartType:
     """Latency against throughput.
 
-    Each point is a phase: the primary's throughput (across, with its 95 % interval) and latency (upwards,
+    Each point is a phase: the primary's throughput (x axis, with its 95 % interval) and latency (y axis,
     logarithmic); the square is w0. The lower right is best. Points that rise without moving to the right: the
     store is saturated, and requests only wait longer. Lines connect consecutive phases.
 
@@ -915,8 +914,8 @@ def warm_up(recording: One) -> ChartType:
 def working_set(rows: Figures) -> ChartType:
     """Working set.
 
-    The working set: the distinct keys or bytes requested in a window of this many requests, or of this length
-    (across), the mean over all such windows of the trace; both scales are logarithmic.
+    The working set: the distinct keys or bytes requested in a window of this many requests, or of this length (x
+    axis), the mean over all such windows of the trace; both scales are logarithmic.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -941,7 +940,7 @@ def working_set(rows: Figures) -> ChartType:
 def write_amplification_size(recordings: Many) -> ChartType:
     """Write amplification against size.
 
-    Write amplification (upwards) by the size of the database (across), from the begin of each run to the point at
+    Write amplification (y axis) by the size of the database (x axis), from the start of each run to the point at
     its end; a compaction that shrinks the database takes the line back. Where a line climbs, a larger database
     writes more bytes for each byte put.
 

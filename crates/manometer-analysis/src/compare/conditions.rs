@@ -39,11 +39,11 @@ const fn condition(
 }
 
 const SAME_HOST: &str =
-    "Run all on one host, and update it before all of them or after; or report the difference beside the result.";
-const SAME_DEVICE: &str = "Run all on one device and one file system, or report the difference beside the result.";
+    "Run all on one host, and update it before all of them or after; or report the difference with the result.";
+const SAME_DEVICE: &str = "Run all on one device and one file system, or report the difference with the result.";
 const SAME_FIRMWARE: &str =
-    "Update the firmware before all of them or after, or report the difference beside the result.";
-const SAME_VERSION: &str = "Run all with the same version, or report the difference beside the result.";
+    "Update the firmware before all of them or after, or report the difference with the result.";
+const SAME_VERSION: &str = "Run all with the same version, or report the difference with the result.";
 
 /// The conditions, in the order in which differences are reported.
 const CONDITIONS: &[Condition] = &[
@@ -122,7 +122,7 @@ const CONDITIONS: &[Condition] = &[
         Engine("durability"),
         "unlike-durability-of-a-put",
         "the recordings have puts of different durability",
-        "Set the same durability for all, or report the difference beside the result.",
+        "Set the same durability for all, or report the difference with the result.",
     ),
 ];
 
@@ -217,7 +217,7 @@ fn difference(condition: &Condition, index: usize, recordings: &[(&Path, &Condit
         return None;
     }
     let values: Vec<String> = values.iter().map(|(value, dirs)| format!("`{value}` in {}", shortened(dirs))).collect();
-    let sentence = format!("The {} differs: {}. That alone may cause a difference.", condition.name, values.join(", "));
+    let sentence = format!("The {} differs: {}. This may explain a difference.", condition.name, values.join(", "));
     Some(condition.rule.finding(None, &sentence))
 }
 

@@ -18,7 +18,7 @@ const CPU_SATURATED: Rule = Rule {
     source: "Gregg 2013, the USE method; Storiks 3.4.1 (WR2)",
     meaning: "the mean utilisation of all processors, or of a single core, was 90 % or more in a phase, time waiting for \
         I/O excluded",
-    remedy: "This is no result about storage: use more processors, more threads, or a lower rate.",
+    remedy: "This result does not measure storage: use more processors, more threads, or a lower rate.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[CPU_SATURATED], evaluate };

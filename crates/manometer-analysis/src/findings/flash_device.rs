@@ -38,7 +38,8 @@ const AMPLIFICATION_UNKNOWN: Rule = Rule {
     source: "Didona et al., pitfall 2; Storiks 2.4.3",
     meaning: "the device's write amplification (WA-D) is unknown: it has no counter of bytes written to flash, or its \
         counters moved by fewer than 20 steps in every phase",
-    remedy: "Report that beside the result, write more in each phase, or use a device whose SMART log has finer counters.",
+    remedy: "Report that with the result, write more in each phase, or use a device whose SMART log has finer \
+        counters.",
 };
 
 const AMPLIFICATION_CHANGES: Rule = Rule {

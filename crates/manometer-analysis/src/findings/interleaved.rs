@@ -34,9 +34,9 @@ const STATES: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(Threatened::Result, "blocks begin in different states"),
     source: "Didona et al., pitfalls 1 and 2; Storiks 3.4.1 (WR2)",
-    meaning: "in an interleaved plan, compaction debt, the utilisation of the device or dirty memory at the begin of a block \
-        depends on the setting of the block before it (F test on ranks at 5 %, Holm-corrected over the three), by 1 MiB, \
-        by 5 % of time, or by 16 MiB or more",
+    meaning: "in an interleaved plan, compaction debt, the utilisation of the device or dirty memory at the start of a \
+        block depends on the setting of the block before it (F test on ranks at 5 %, Holm-corrected over the three), \
+        by 1 MiB, by 5 % of time, or by 16 MiB or more",
     remedy: "Use the design `ladder`, or a longer `washout`.",
 };
 

@@ -92,7 +92,7 @@ const RULES: &[Rule] = &[
         threat: minor(Threatened::Storage, "the device's power states could not be disabled"),
         source: "the run",
         meaning: "`prepare.power_states_off` found no NVMe device under the directory whose power states it could disable",
-        remedy: "Report that beside the result, or remove the setting.",
+        remedy: "Report that with the result, or remove the setting.",
     },
     Rule {
         id: "device-unseen",
@@ -187,15 +187,15 @@ const RULES: &[Rule] = &[
     Rule {
         id: "interval-too-wide",
         severity: Severity::Warning,
-        threat: minor(Threatened::Phase, "a confidence interval stayed wider than asked for"),
+        threat: minor(Threatened::Phase, "a confidence interval is wider than requested"),
         source: "the run",
-        meaning: "a phase reached the longest time that `plan.stop` allows with an interval wider than it asks for",
+        meaning: "a phase reached the longest time that `plan.stop` allows with an interval wider than requested",
         remedy: "Raise `at_most` of `plan.stop`, or let the device settle for longer.",
     },
     Rule {
         id: "unlike-states-between-runs",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "runs began in the states that others left"),
+        threat: serious(Threatened::Result, "runs started from the state left by earlier runs"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the runs of a sweep are shuffled or interleaved, and nothing lets the device settle between different \
             ones; reported for the set",
@@ -204,10 +204,10 @@ const RULES: &[Rule] = &[
     Rule {
         id: "repeats-too-wide",
         severity: Severity::Warning,
-        threat: minor(Threatened::Result, "an interval over repeats stayed wider than asked for"),
+        threat: minor(Threatened::Result, "an interval over repeats is wider than requested"),
         source: "the queue",
         meaning: "a combination of a sweep reached the largest number of repeats that its stop rule allows with an interval \
-            wider than it asks for; reported for the set",
+            wider than requested; reported for the set",
         remedy: "Raise `at_most`, run longer phases, or find out what differs from run to run.",
     },
     Rule {

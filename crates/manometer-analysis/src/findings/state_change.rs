@@ -23,7 +23,7 @@ pub(crate) const TEMPERATURE_TOLERANCE: f64 = 10.0;
 const STATE_MOVED: Rule = Rule {
     id: "state-moved",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the state of engine, host or device moved"),
+    threat: serious(Threatened::Result, "the state of engine, host or device changed"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "between the start of the first phase and the end of the last, a level's size changed by 5 % of all levels, the \
         device's utilisation by 1 %, dirty memory by 1 % of memory, or the device's temperature by 10 °C",

@@ -11,13 +11,14 @@ use crate::statistics::moments::mean;
 pub struct BlockState {
     /// The p-value of no dependence.
     pub p_value: f64,
-    /// The mean state at the begin of blocks after each phase, in the order of the table; `None` where no block follows it.
+    /// The mean state at the start of blocks after each phase, in the order of the table; `None` where no block follows
+    /// it.
     pub after: Vec<Option<f64>>,
 }
 
 impl BlockState {
-    /// Tests the state that `column` of `samples` holds at the begin of each block. The test is on ranks, because a state such
-    /// as compaction debt is mostly near 0 and sometimes large. `None` where the blocks do not determine it.
+    /// Tests the state that `column` of `samples` holds at the start of each block. The test is on ranks, because a
+    /// state such as compaction debt is mostly near 0 and sometimes large. `None` where the blocks do not determine it.
     pub fn of(table: &RoundTable, samples: &Samples, column: &str, interval_s: f64) -> Option<Self> {
         let values: Vec<Option<f64>> =
             table.entries.iter().map(|entry| value_at_begin(samples, column, entry, interval_s)).collect();

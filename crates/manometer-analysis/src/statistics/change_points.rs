@@ -20,7 +20,7 @@ const WEAK_FACTOR: f64 = 10.0;
 pub struct ChangePoint {
     /// The first result after it.
     pub index: usize,
-    /// The mean from the change before it, or the begin.
+    /// The mean from the change before it, or the start.
     pub before: f64,
     /// The mean up to the change after it, or the end.
     pub after: f64,

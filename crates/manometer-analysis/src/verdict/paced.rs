@@ -22,8 +22,8 @@ pub(crate) fn judged_by<'a>(recording: &'a Recording, data: &RecordingData) -> C
     };
     let metric = format!("response.{operation}.p99");
     let sentence = format!(
-        "The primary is paced and kept its rate in w0: its throughput is that rate, whatever a neighbour costs. It is judged \
-         by `{metric}` instead of `throughput`."
+        "The primary is paced and kept its rate in w0: its throughput equals that rate, regardless of interference. It \
+         is judged by `{metric}` instead of `throughput`."
     );
     let finding = PACED_THROUGHPUT.finding(None, &sentence);
     let criterion = Criterion { metric, unit: "us".to_owned(), better: BetterDirection::Lower };

@@ -142,7 +142,7 @@ fn saturated_processors_are_reported() {
         false => vec![1.0, 0.5, 2.0, 0.0, 0.0, 0.5],
     });
     let finding = only(&case);
-    has(&finding, "cpu-saturated", &["w1", "98 %", "no result about storage"]);
+    has(&finding, "cpu-saturated", &["w1", "98 %", "does not measure storage"]);
     assert_eq!(finding.phase.as_deref(), Some("w1"));
     let waiting = with_series("cpu", &CPU, |_| vec![0.5, 0.5, 2.9, 0.0, 0.0, 0.1]);
     assert_eq!(found(&waiting), [], "waiting for I/O is not being busy");
@@ -158,7 +158,7 @@ fn a_single_saturated_core_is_named() {
         })
     };
     let finding = only(&cores(0.97));
-    has(&finding, "cpu-saturated", &["single core", "in w1: core1 was 97 % busy in w1", "no result about storage"]);
+    has(&finding, "cpu-saturated", &["single core", "in w1: core1 was 97 % busy in w1", "does not measure storage"]);
     assert_eq!(finding.phase.as_deref(), Some("w1"));
     assert_eq!(found(&cores(0.85)), []);
     let both = with_series("cpu.cores", &columns, |_| vec![0.9, 0.05, 0.05, 0.9, 0.09, 0.01]);

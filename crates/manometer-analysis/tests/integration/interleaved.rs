@@ -40,7 +40,7 @@ struct Case {
     keeps: [f64; 4],
     /// The factor of a block after each phase.
     after: [f64; 4],
-    /// The compaction debt at the begin of a block after each phase, in MiB.
+    /// The compaction debt at the start of a block after each phase, in MiB.
     debt_mib: [f64; 4],
     /// The rounds that run.
     rounds: u32,

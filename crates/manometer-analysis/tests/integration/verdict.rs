@@ -163,7 +163,7 @@ fn a_state_that_moved_is_indicative_and_reasons_are_ranked() {
     let columns: &[&str] = &["utilisation", "temperature"];
     let health = |row: Row| ("health", columns, row);
     let moved = Case { series: vec![health(|second| vec![(100.0 + second / 10.0) * GIB, 40.0])], ..Case::default() };
-    expect(&moved, Grade::Indicative, "Indicative:", &["but the state of engine, host or device moved."]);
+    expect(&moved, Grade::Indicative, "Indicative:", &["but the state of engine, host or device changed."]);
     let still = Case { series: vec![health(|second| vec![(100.0 + second / 400.0) * GIB, 40.0])], ..Case::default() };
     expect(&still, Grade::Sound, "A writer", &[]);
     let virtual_disk = json!({"host": {}, "device": {"name": "vda", "virtual": true}});

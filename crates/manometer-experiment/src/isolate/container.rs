@@ -44,7 +44,8 @@ impl Container {
             let driver = run_command(program, &["info", "--format", "{{.CgroupDriver}}"])?;
             if driver != "cgroupfs" {
                 let advice = "start its daemon with --exec-opt native.cgroupdriver=cgroupfs, or install podman";
-                let text = format!("docker creates its control groups through {driver}, not below ours: {advice}");
+                let text =
+                    format!("docker creates its control groups through {driver}, not below Manometer's: {advice}");
                 return Err(IsolateError::Container(text));
             }
         }

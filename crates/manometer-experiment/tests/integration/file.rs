@@ -511,7 +511,7 @@ fn interleaved_errors(workloads: &str, plan: &str) -> String {
 fn an_interleaved_plan_needs_a_primary_phases_beside_w0_and_workloads_that_can_pause() {
     let (primary, writer) = ("[primary]\nrecords = 9\n", "[[neighbour]]\nname = \"n\"\nkind = \"io\"\n");
     assert!(interleaved_errors(writer, "").contains("an interleaved plan needs a primary"));
-    assert!(interleaved_errors(primary, "").contains("needs phases beside `w0`"));
+    assert!(interleaved_errors(primary, "").contains("needs phases besides `w0`"));
     let both = format!("{primary}{writer}");
     let script = format!("{both}script = \"2s: iodepth = 2\"\n");
     assert!(interleaved_errors(&script, "").contains("no timetable"), "{}", interleaved_errors(&script, ""));

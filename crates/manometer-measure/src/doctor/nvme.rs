@@ -26,8 +26,8 @@ pub struct Nvme {
 pub struct LatencyTolerance {
     /// The file with the setting.
     pub file: PathBuf,
-    /// In microseconds, as the kernel shows it: `0` is no power saving, `any` or `auto` no limit. `None` if the controller
-    /// has no transitions, or the kernel does not show it.
+    /// In microseconds, as the kernel shows it: `0` disables power saving, `any` or `auto` sets no limit. `None` if the
+    /// controller has no transitions, or the kernel does not show it.
     pub us: Option<String>,
 }
 

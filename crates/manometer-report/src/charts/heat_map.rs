@@ -161,8 +161,8 @@ impl Plane {
         let first: Vec<&str> =
             [of].into_iter().chain(rest.iter().map(String::as_str)).filter(|part| !part.is_empty()).collect();
         let directions = match &self.y {
-            Some(y) => format!("{} (across), {} (down)", self.x.name, y.name),
-            None => format!("{} (across)", self.x.name),
+            Some(y) => format!("{} (x axis), {} (y axis)", self.x.name, y.name),
+            None => format!("{} (x axis)", self.x.name),
         };
         if first.is_empty() { directions } else { format!("{}\n{directions}", first.join(", ")) }
     }

@@ -41,7 +41,7 @@ fn two_settings_make_a_plane_and_the_rest_panels() {
     assert!(cells.iter().all(|cell| cell.x_name == "io.iodepth" && cell.y_name == "io.write_ratio"), "{cells:?}");
     let mut panels: Vec<&str> = cells.iter().map(|cell| cell.panel.as_str()).collect();
     panels.dedup();
-    assert_eq!(panels[0], "device a\nio.iodepth (across), io.write_ratio (down)");
+    assert_eq!(panels[0], "device a\nio.iodepth (x axis), io.write_ratio (y axis)");
     assert_eq!(panels.len(), 2);
     assert_eq!((cells[3].x.as_str(), cells[3].x_order, cells[3].y.as_str(), cells[3].y_order), ("16", 1, "0.5", 1));
 }

@@ -321,7 +321,7 @@ fn readings_of_the_device_are_points_without_gaps_between() {
         .filter(|row| row["row"] == "line" && row["series"] == "by the host")
         .map(|row| row["mean"].as_f64().expect("every reading has a number"))
         .collect();
-    assert_eq!(written[0], 0.0, "counted from the begin");
+    assert_eq!(written[0], 0.0, "counted from the start");
     assert!(written.len() > 3 && written.is_sorted(), "{written:?}");
 }
 

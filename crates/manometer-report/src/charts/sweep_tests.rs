@@ -78,7 +78,7 @@ fn pressure_lies_by_queue_depth_and_share_of_writes() {
     let dir = tempfile::tempdir().unwrap();
     let drawn = draw("pressure-heat-map", &sweep(dir.path())[..2]).unwrap();
     assert_eq!(drawn.rows.len(), 6);
-    assert_eq!(distinct(&drawn, "panel"), ["writer.iodepth (across), writer.write_ratio (down)"]);
+    assert_eq!(distinct(&drawn, "panel"), ["writer.iodepth (x axis), writer.write_ratio (y axis)"]);
     assert_eq!(distinct(&drawn, "x"), ["1", "16", "64"]);
     assert_eq!(distinct(&drawn, "y"), ["0.0", "0.5"]);
     let cell = rows(&drawn, &[("x", "1".into()), ("y", "0.5".into())])[0];

@@ -33,7 +33,8 @@ pub fn cache_advice(advice: &Advice) -> String {
     if let Some(damage) = &advice.damage {
         _ = writeln!(
             main,
-            "<p class=\"notice error\"><strong>The trace is damaged</strong>: {}. What was read before is advised on.</p>",
+            "<p class=\"notice error\"><strong>The trace is damaged</strong>: {}. The advice uses the part before the \
+             damage.</p>",
             escape(&damage.to_string())
         );
     }

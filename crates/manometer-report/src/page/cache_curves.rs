@@ -112,10 +112,8 @@ pub fn cache_curves(curves: &CacheCurves) -> String {
 fn caption(curves: &CacheCurves) -> String {
     let is_estimated = |policy: &CachePolicy| policy.points.iter().any(|point| point.error.is_some());
     let has_knees = |policy: &CachePolicy| policy.points.iter().any(|point| point.is_knee);
-    let mut caption = format!(
-        "The miss ratio (upwards) by the cache's capacity in {} (across, on a scale that doubles).",
-        unit(curves)
-    );
+    let mut caption =
+        format!("The miss ratio (y axis) by the cache's capacity in {} (x axis, logarithmic to base 2).", unit(curves));
     if curves.policies.iter().any(is_estimated) {
         caption += " Pale bands are the 95 % intervals of estimates from a sample.";
     }

@@ -102,7 +102,7 @@ fn drawing(search: &RateSearch) -> Drawing {
     let notes = match unanswered {
         0 => Vec::new(),
         some => {
-            vec![format!("At {} no request was answered: there is no latency.", text::counted(some as u64, "rate"))]
+            vec![format!("At {} no request completed, so there is no latency.", text::counted(some as u64, "rate"))]
         }
     };
     Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes }
@@ -154,7 +154,7 @@ mod tests {
             "null 1 &amp; more",
             &format!("{} ops/s", text::number(8000.0)),
             "not measured",
-            "At 1 rate no request was answered",
+            "At 1 rate no request completed",
             "\"latency-against-rate\":{",
         ] {
             assert!(page.contains(expected), "{expected}");

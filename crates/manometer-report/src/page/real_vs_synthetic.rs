@@ -52,8 +52,7 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
     comparison.engines.iter().for_each(|engine| main.push_str(&differences(engine)));
     main.push_str(&loads(comparison));
     main.push_str("</article>\n");
-    let elsewhere =
-        ["the data files are beside this page", "`real-vs-synthetic.json` beside this page has every digit"];
+    let elsewhere = ["the data files are in the same directory", "`real-vs-synthetic.json` there has every digit"];
     whole(&comparison.experiment, &main, &specs, elsewhere)
 }
 
@@ -326,7 +325,7 @@ fn loads(comparison: &LoadComparison) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = comparison.loads.iter().map(row).collect();
-    let caption = "A synthetic load is the trace with its keys drawn anew: the same operations in the same order, as \
+    let caption = "A synthetic load is the trace with resampled keys: the same operations in the same order, as \
                    many keys, of the same sizes.";
     table("Loads", caption, &columns, &rows)
 }

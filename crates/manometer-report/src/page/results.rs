@@ -187,7 +187,11 @@ fn neighbours(phase: &PhaseSummary) -> String {
             estimate(&neighbour.performance, "sample")
         );
         if neighbour.pressure.value.is_some() {
-            _ = write!(html, "<small>its own pressure against running alone:</small>{}", pressure(&neighbour.pressure));
+            _ = write!(
+                html,
+                "<small>pressure on this neighbour, relative to its solo run:</small>{}",
+                pressure(&neighbour.pressure)
+            );
         }
     }
     html + &phase.fairness.as_ref().map(fairness).unwrap_or_default()

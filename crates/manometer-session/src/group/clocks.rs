@@ -45,7 +45,7 @@ impl HostClock {
             _ => "by round trips".to_owned(),
         };
         format!(
-            "process {} on `{}`: its clock is {:+.6} s from ours, within {:.1} µs, {source}",
+            "process {} on `{}`: clock offset {:+.6} s (± {:.1} µs), {source}",
             self.process,
             self.on,
             self.offset.offset_ns as f64 / 1e9,
@@ -61,8 +61,8 @@ impl HostClock {
         let apart = apart.then(|| {
             let calendar_s = self.offset.calendar_ns as f64 / 1e9;
             let what = format!(
-                "has a calendar that differs from ours by {calendar_s:+.3} s. It began on time all the same, by \
-                 round trips."
+                "has a wall clock that differs by {calendar_s:+.3} s. Its start was synchronised by round-trip \
+                 times instead."
             );
             finding(CLOCKS_APART, &what)
         });
@@ -96,6 +96,6 @@ mod tests {
         assert_eq!(ids(&clock(40_000, -3_200_000_000)), ["clocks-apart"]);
         assert_eq!(ids(&clock(4_000_000, 0)), ["clocks-unsure"]);
         assert!(clock(4_000_000, 0).findings()[0].text.contains("4.000 ms"));
-        assert!(clock(40_000, 0).describe().contains("+3.000000 s from ours, within 40.0 µs, by round trips"));
+        assert!(clock(40_000, 0).describe().contains("+3.000000 s (± 40.0 µs), by round trips"));
     }
 }

@@ -53,7 +53,7 @@ impl LineFormat for Monitor {
 fn arguments(mut rest: &[u8]) -> Result<Vec<Argument<'_>>, Fault> {
     let mut arguments = Vec::new();
     while !rest.is_empty() {
-        rest = rest.strip_prefix(b"\"").ok_or("a word has no quote at its begin")?;
+        rest = rest.strip_prefix(b"\"").ok_or("a word does not start with a quote")?;
         let end = closing_quote(rest).ok_or("a word has no quote at its end")?;
         let word = unescaped(&rest[..end])?;
         arguments.push(Argument { size: word.len() as u64, bytes: Some(word) });

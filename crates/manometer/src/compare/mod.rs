@@ -15,15 +15,15 @@ use crate::output::Format;
 
 /// Compare recordings phase by phase: ratio, 95 % confidence interval, verdict.
 ///
-/// Two args are A and B: each a recording, or a folder of repeats. Three and more are a series in order, searched for
-/// change points. Exit status 0 means that every phase is shown to be no worse, beyond the bound; 3 that one is shown to be
-/// worse; 4 that this cannot be decided.
+/// Two recordings are compared as A and B; each may be a directory of repeats. Three or more are a time series,
+/// searched for change points. Exit status 0 means that every phase is shown to be no worse, beyond the bound; 3 that
+/// one is shown to be worse; 4 that this cannot be decided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer compare before after\n  \
     manometer compare before after --bound 3% --format json --junit pressure.xml\n  \
     manometer compare nightly/*   # change points in the series")]
 pub struct Args {
-    /// Recordings, or folders of recordings (`runs/001`, `runs/002` …): A and B, or a series in order.
+    /// Recordings, or directories of recordings (`runs/001`, `runs/002` …): A and B, or a time series.
     #[arg(required = true, num_args = 2..)]
     recordings: Vec<PathBuf>,
     /// Ignore differences of less than this share.

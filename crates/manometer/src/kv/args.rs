@@ -42,7 +42,7 @@ pub struct Args {
     /// An option of the engine, under its own name; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
     pub(super) option: Vec<String>,
-    /// The size of the engine's memtable, under whatever name the engine has for it.
+    /// Memtable size, mapped to the engine's own option.
     #[arg(long, value_name = "SIZE", conflicts_with = "options")]
     pub(super) memtable: Option<ByteSize>,
     /// The number of records in the database.

@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn text(repair: &RepairReport) -> String {
     if !repair.was_needed {
-        return "the database is sound: nothing was done".to_owned();
+        return "the database is undamaged: nothing was changed".to_owned();
     }
     let RepairReport { runs, batches, entries, .. } = repair;
     let mut lines: Vec<String> = repair.lost.iter().map(|problem| format!("lost: {problem}")).collect();

@@ -59,7 +59,7 @@ fn text(found: &VerifyReport) -> String {
     }
     lines.extend(found.problems.iter().map(ToString::to_string));
     lines.push(match found.problems.len() {
-        0 => "the database is sound".to_owned(),
+        0 => "the database is undamaged".to_owned(),
         1 => "1 problem; `manometer rlsm repair` keeps what can be read".to_owned(),
         count => format!("{count} problems; `manometer rlsm repair` keeps what can be read"),
     });

@@ -48,8 +48,8 @@ fn note_progress(queue: &Queue) {
     output::note(&format!("{done} of {} runs are done", queue.runs().len()));
     if let Some(version) = queue.other_version() {
         output::note(&format!(
-            "version {version} of Manometer began this set, and version {} continues it: this alone can cause differences \
-             between runs",
+            "this set was started by version {version} of Manometer and continues with version {}, which may cause \
+             differences between runs",
             env!("CARGO_PKG_VERSION")
         ));
     }

@@ -172,7 +172,7 @@ fn what_an_interleaved_plan_cannot_do_is_refused_at_its_line() {
         &["`block = 310ms` is not a multiple of the sample interval", "50ms"],
     );
     refused("washout = \"100ms\"", "washout = \"10ms\"", &["`washout = 10ms`", "50ms"]);
-    refused("washout = \"100ms\"", "washout = \"300ms\"", &["no longer than its washout"]);
+    refused("washout = \"100ms\"", "washout = \"300ms\"", &["must be longer than its washout"]);
     refused("rounds = 6", "rounds = 6\nclosing = true", &["`closing` belongs to a ladder", "every round"]);
     refused("rounds = 6", "rounds = 6\nbaseline = \"9s\"", &["`baseline` belongs to a ladder"]);
     refused("rounds = 6", "rounds = 6\nsettle = \"9s\"", &["`settle` belongs to a ladder", "washout"]);

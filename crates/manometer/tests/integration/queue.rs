@@ -299,7 +299,10 @@ fn a_set_of_another_version_goes_on_and_says_so() {
     let queue = scene.read("all/queue.jsonl");
     assert!(queue.contains(&version));
     scene.write("all/queue.jsonl", &queue.replacen(&version, "\"manometer\":\"0.0.1\"", 1));
-    scene.run("run set.toml --out all --resume").status(0).err_has(&["version 0.0.1 of Manometer began this set"]);
+    scene
+        .run("run set.toml --out all --resume")
+        .status(0)
+        .err_has(&["this set was started by version 0.0.1 of Manometer"]);
     assert!(scene.read("all/queue.jsonl").trim_end().ends_with("\"write_budgets\":[null]}"));
 }
 

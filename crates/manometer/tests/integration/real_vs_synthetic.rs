@@ -110,7 +110,7 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
         ("run file.toml --set trace=few.txt --out out", "too few to fit a Zipf distribution"),
         ("run file.toml --set repeats=0", "write a number from 1 to 1000"),
         ("run file.toml --out out --resume", "it cannot be resumed"),
-        ("run file.toml file.toml", "run it in a command of its own"),
+        ("run file.toml file.toml", "run it separately"),
         ("run file.toml --reuse", "leave --reuse out"),
         ("run file.toml --out full", "is not empty"),
     ];

@@ -80,9 +80,9 @@ pub(super) fn isolation_lost(text: String) -> Finding {
 pub(super) fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Finding> {
     let fs_type = environment["file_system"]["type"].as_str().unwrap_or("unknown file system");
     environment["device"].is_null().then(|| Finding::new("device-unseen", Severity::Warning, format!(
-            "No block device is visible under {} ({fs_type}): neither the device nor its state was observed, no limit of \
-             I/O holds for it, and what was written is what the workloads' processes say. Choose a folder on a local \
-             disk; `manometer doctor DIR` says what lies under a folder.",
+            "No block device is visible under {} ({fs_type}): device metrics and I/O limits are unavailable, and bytes \
+             written are those that the workloads' processes report. Choose a local disk; `manometer doctor DIR` shows \
+             the layers under a directory.",
             directory.display()
         )))
 }
@@ -94,7 +94,7 @@ pub(super) fn budget_passed(beyond: ByteSize) -> Finding {
         Severity::Error,
         format!(
             "Writes at the end of the workloads exceeded `device.write_budget` by {:.1} MiB: leave more \
-             of it to a run whose engine keeps much in memory.",
+             of it for engines that keep much unwritten data in memory.",
             beyond.mib()
         ),
     )
@@ -104,8 +104,8 @@ pub(super) fn bounds_direct_writes_only() -> Finding {
     Finding::new(
         "bounds-direct-writes-only",
         Severity::Info,
-        "Control groups of version 1 limit direct writes only: what is written through the page cache goes to the \
-               device unbounded, later."
+        "Control groups of version 1 limit direct writes only: buffered writes reach the device later, without a \
+               limit."
             .to_owned(),
     )
 }
@@ -117,8 +117,8 @@ pub(super) fn database_in_memory(experiment: &Experiment, facts: Option<&Setting
     let memory_bytes = environment::memory_bytes()?;
     let is_direct = reads_past_page_cache(&primary.get("direct"), facts);
     (0 < bytes && bytes < memory_bytes && !is_direct).then(|| Finding::new("fits-in-memory", Severity::Info, format!(
-            "The primary's data ({:.0} MiB) is smaller than this host's memory ({:.0} MiB): unless it is read past the \
-             page cache, most reads never reach the device, and what is lost is processor time.",
+            "The primary's data ({:.0} MiB) is smaller than this host's memory ({:.0} MiB): unless reads bypass the \
+             page cache, most are served from it, and the result measures CPU, not storage.",
             ByteSize(bytes).mib(),
             ByteSize(memory_bytes).mib(),
         )))

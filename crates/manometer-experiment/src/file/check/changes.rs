@@ -209,7 +209,7 @@ fn unknown_table(name: &str, tables: &[(&str, &Workload)]) -> (String, String) {
     match tables.iter().find(|(_, workload)| workload.name == name) {
         Some((table, _)) => (
             format!("`{name}` is one instance of `{table}`, and a sweep changes all of them"),
-            format!("write `\"{table}.…\"`, or define a `[[neighbour]]` of its own for the one that differs"),
+            format!("write `\"{table}.…\"`, or define a separate `[[neighbour]]` for the one that differs"),
         ),
         None => {
             let help = correction(name, tables.iter().map(|(table, _)| *table));

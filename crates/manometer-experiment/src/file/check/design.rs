@@ -134,7 +134,11 @@ impl Checker<'_> {
         }
         if block <= washout {
             let help = "the rest of the block after the washout is what is measured";
-            self.report("a block is no longer than its washout", self.origin_of(table, "block").as_ref(), Some(help));
+            self.report(
+                "the block must be longer than its washout",
+                self.origin_of(table, "block").as_ref(),
+                Some(help),
+            );
         }
     }
 
@@ -148,7 +152,7 @@ impl Checker<'_> {
             refuse("an interleaved plan needs a primary", "it compares the primary's blocks with those of `w0`");
         }
         if treatments < 2 {
-            refuse("an interleaved plan needs phases beside `w0`", "add a `[[neighbour]]`, `vary` or steps");
+            refuse("an interleaved plan needs phases besides `w0`", "add a `[[neighbour]]`, `vary` or steps");
         }
         if treatments * blocks.rounds as usize > MAX_BLOCKS {
             let message =

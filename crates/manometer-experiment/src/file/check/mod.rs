@@ -191,7 +191,7 @@ impl Checker<'_> {
         }
         if plan.design == PlanDesign::Interleaved {
             let origin = root.get("plan").map(|plan| plan.key_origin.clone());
-            let help = "a timetable is a sequence of its own: use the design `ladder`, or `vary`";
+            let help = "a timetable already is a sequence: use the design `ladder`, or `vary`";
             self.report("an interleaved plan has no timetable (`script`)", origin.as_ref(), Some(help));
         }
         let steps = scripted_steps(&mut changing, neighbours.len(), phase, block_size);

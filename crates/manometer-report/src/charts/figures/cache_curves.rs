@@ -6,7 +6,7 @@ pub(crate) const CHART: Chart = Chart {
     name: "cache-curves",
     title: "Miss-ratio curves",
     origin: None,
-    caption: "The miss ratio (upwards) by the cache's capacity (across, on a scale that doubles). Pale bands are the \
+    caption: "The miss ratio (y axis) by the cache's capacity (x axis, logarithmic to base 2). Pale bands are the \
               95 % intervals of estimates from a sample; circles are knees, beyond which more cache gains little.",
     spec: include_str!("../../../../../charts/cache-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),

@@ -11,8 +11,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "criterion-distribution",
     title: "Distribution of the criterion",
     origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
-    caption: "The cumulative distribution of the criterion: the share of a phase's sample intervals (upwards) with at \
-              most this value (across). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line \
+    caption: "The cumulative distribution of the criterion: the share of a phase's sample intervals (y axis) with at \
+              most this value (x axis). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line \
               further to the left is lower.",
     spec: include_str!("../../../../../charts/criterion-distribution.vl.json"),
     input: ChartInput::OneRecording(draw),

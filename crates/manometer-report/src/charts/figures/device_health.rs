@@ -26,7 +26,7 @@ type Column = (&'static str, &'static str, f64, bool);
 const STRIPS: [(&str, &[Column]); 4] = [
     ("Holds data (GiB)", &[("of the namespace", "utilisation", 1.0 / GIB, false)]),
     (
-        "Written since the begin (GiB)",
+        "Written since the start (GiB)",
         &[
             ("by the host", "host_bytes_written", 1.0 / GIB, true),
             ("to the flash", "nand_bytes_written", 1.0 / GIB, true),

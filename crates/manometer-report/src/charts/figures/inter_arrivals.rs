@@ -6,8 +6,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "inter-arrivals",
     title: "Inter-arrival times",
     origin: None,
-    caption: "The cumulative distribution of the inter-arrival time (across, logarithmic): the share of the requests \
-              (upwards) that came at most this long after the request before.",
+    caption: "The cumulative distribution of the inter-arrival time (x axis, logarithmic): the share of the requests \
+              (y axis) that came at most this long after the request before.",
     spec: include_str!("../../../../../charts/inter-arrivals.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };

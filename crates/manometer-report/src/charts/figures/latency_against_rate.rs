@@ -6,7 +6,7 @@ pub(crate) const CHART: Chart = Chart {
     name: "latency-against-rate",
     title: "Latency against rate",
     origin: None,
-    caption: "The percentile of the response time that the goal names (upwards), at each requested rate (across); the \
+    caption: "The percentile of the response time that the goal names (y axis), at each requested rate (x axis); the \
               line is the median over the trials of a rate. The dashed line is the goal, the dotted one the highest \
               rate that meets it in most of its trials; both axes are logarithmic. A rate below the dashed line misses \
               the goal when the engine reached too little of it.",

@@ -13,7 +13,7 @@ pub(crate) const CHART: Chart = Chart {
     name: "latency-spectrum",
     title: "Latency spectra",
     origin: None,
-    caption: "The latency (upwards) by percentile (across, each nine as wide as the one before), for every operation \
+    caption: "The latency (y axis) by percentile (x axis, each nine as wide as the one before), for every operation \
               of the primary. In an open loop the dotted line is the response time, from when a request was due: its \
               distance to the line of its phase is the waiting that coordinated omission hides. Dashed is w0. A \
               spectrum ends at its phase's last request.",

@@ -6,7 +6,7 @@ pub(crate) const CHART: Chart = Chart {
     name: "policy-curves",
     title: "Miss ratio by memory and policy",
     origin: None,
-    caption: "The miss ratio (upwards) by the cache's memory (across), for the best policies, LRU, and the bound OPT, \
+    caption: "The miss ratio (y axis) by the cache's memory (x axis), for the best policies, LRU, and the bound OPT, \
               dotted, which knows the future. The dashed vertical line is the recommended memory; pale bands are 95 % \
               intervals where a sample of the keys was simulated.",
     spec: include_str!("../../../../../charts/policy-curves.vl.json"),

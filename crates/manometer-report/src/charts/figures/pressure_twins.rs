@@ -13,9 +13,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "pressure-twins",
     title: "Pressure on the primary and on its neighbours",
     origin: Some("Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21"),
-    caption: "Twin bars for each phase: the pressure on the primary and on each neighbour, each against running alone. \
-              Whiskers are 95 % intervals, where there is one. A long bar beside a short one: one side bears the \
-              interference.",
+    caption: "Twin bars for each phase: the pressure on the primary and on each neighbour, each relative to its solo \
+              run. Whiskers are 95 % intervals, where there is one. Unequal bars: interference is \
+              asymmetric.",
     spec: include_str!("../../../../../charts/pressure-twins.vl.json"),
     input: ChartInput::Recordings(draw),
 };

@@ -13,7 +13,7 @@ pub(crate) const CHART: Chart = Chart {
     title: "Response against service time",
     origin: None,
     caption: "Each line goes through the percentiles of one phase: the service time, from when a request was sent \
-              (across), and the response time, from when it was due (upwards). On the dashed line no request waited \
+              (x axis), and the response time, from when it was due (y axis). On the dashed line no request waited \
               before it was sent; the distance above it is waiting, which coordinated omission hides.",
     spec: include_str!("../../../../../charts/response-service.vl.json"),
     input: ChartInput::OneRecording(draw),

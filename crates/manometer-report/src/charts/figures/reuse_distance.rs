@@ -6,8 +6,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "reuse-distance",
     title: "Reuse distance",
     origin: None,
-    caption: "The cumulative distribution of the reuse distance (across, logarithmic): the share of the requests \
-              (upwards) with at most this many other keys since the last request for the same key. A line ends below \
+    caption: "The cumulative distribution of the reuse distance (x axis, logarithmic): the share of the requests \
+              (y axis) with at most this many other keys since the last request for the same key. A line ends below \
               100 %: the rest are first requests for their key. It is also the hit ratio of an LRU cache with room for \
               that many keys.",
     spec: include_str!("../../../../../charts/reuse-distance.vl.json"),

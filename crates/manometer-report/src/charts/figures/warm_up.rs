@@ -1,4 +1,4 @@
-//! The hit ratio of the engine's cache and the throughput, from the begin of the run.
+//! The hit ratio of the engine's cache and the throughput, from the start of the run.
 
 use crate::charts::chart::{Chart, ChartInput, Drawing};
 use crate::downsample::Point;

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(MAPPING.place(0, 4096), (0, 4096));
         assert_eq!(MAPPING.place(512, 512), (0, 4096));
         assert_eq!(MAPPING.place(4095, 2), (0, 8192));
-        assert_eq!(MAPPING.place(17 << 12, 0), (4096, 4096), "beyond the end it goes on from the begin");
+        assert_eq!(MAPPING.place(17 << 12, 0), (4096, 4096), "beyond the end it goes on from the start");
         assert_eq!(MAPPING.place(15 << 12, 8192), (14 << 12, 8192), "and does not cross the end");
         assert_eq!(MAPPING.place(u64::MAX, 4096), (14 << 12, 8192));
         assert_eq!(MAPPING.place(0, u64::MAX), (0, u32::MAX), "longer than any file");

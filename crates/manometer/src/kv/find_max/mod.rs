@@ -11,10 +11,10 @@ pub(super) use text::{rate_text, text};
 
 /// The rule of the search, for people and machines.
 pub(super) const RULE: &str = "From the throughput of a closed loop the rate is halved or doubled, then bisected until a \
-    rate that meets the goal in most of its tries and one that misses it are within 5 %. Both are then tried up to nine times, \
-    and lower and higher ones where that does not decide: a rate is shown to meet or to miss the goal by a binomial test at \
-    5 % against meeting it in half of all tries, the first try left out. The interval of the capacity is from the highest rate \
-    shown to meet the goal to the lowest shown to miss it.";
+    rate that meets the goal in most of its trials and one that misses it are within 5 %. Each then gets up to nine \
+    trials, and lower and higher ones where that does not decide: a rate is shown to meet or to miss the goal by a \
+    binomial test at 5 % against meeting it in half of all trials, the first left out. The interval of the capacity is \
+    from the highest rate shown to meet the goal to the lowest shown to miss it.";
 
 /// Whether a rate is shown to meet the goal; false where even the lowest is shown to miss it; `None` where neither is shown.
 ///

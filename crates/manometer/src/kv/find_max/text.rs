@@ -14,7 +14,7 @@ const BAR_WIDTH: usize = 40;
 pub fn text(search: &FindMax<'_>) -> String {
     let goal = search.request.goal;
     let column = format!("{} ms", goal.percentile());
-    let mut table = crate::table::table(&["offered ops/s", "tries", "met", "achieved", &column, "dropped"], 0);
+    let mut table = crate::table::table(&["offered ops/s", "trials", "met", "achieved", &column, "dropped"], 0);
     let sorted = search.sorted();
     for tried in search.tried() {
         let own: Vec<&MeasuredRate> = sorted.iter().filter(|point| point.rate == Some(tried.rate)).collect();
@@ -45,25 +45,26 @@ fn range_ms(latencies_us: &[f64]) -> String {
 /// The answer in one sentence: the capacity with its interval, or what is not shown.
 pub(super) fn answer_text(search: &FindMax<'_>) -> String {
     let goal = search.request.goal;
-    let met = format!("{} of the response time at most {}", goal.percentile(), goal.at_most);
+    let met = format!("{} response time ≤ {}", goal.percentile(), goal.at_most);
     let capacity = search.answer.unwrap_or_default();
     match (capacity.low, capacity.high, capacity.rate) {
         (Some(low), Some(high), _) => format!(
-            "The capacity with {met} lies between {} ops/s, which is shown to meet it, and {} ops/s, which is shown to miss it \
-             (each at 5 %).",
+            "Capacity: {} to {} ops/s ({met}). The lower rate is shown to meet the goal, the higher to miss it (5 % \
+             significance each).",
             number(low),
             number(high)
         ),
         (Some(low), None, _) => format!(
-            "The capacity with {met} is at least {} ops/s, which is shown to meet it (at 5 %); no rate is shown to miss it.",
+            "Capacity: at least {} ops/s ({met}), which is shown to meet the goal (5 % significance). No rate is shown \
+             to miss it.",
             number(low)
         ),
         (None, _, Some(rate)) => format!(
-            "No rate is shown to meet {met}: the highest that did in most of its tries is {} ops/s. Measure each rate for \
-             longer (`--seconds`).",
+            "No rate is shown to meet the goal ({met}); the highest that met it in most trials is {} ops/s. Measure \
+             each rate for longer (`--seconds`).",
             number(rate)
         ),
-        (None, ..) => format!("No rate has {met}, not even the lowest one tried."),
+        (None, ..) => format!("No rate meets the goal ({met}), not even the lowest tried."),
     }
 }
 

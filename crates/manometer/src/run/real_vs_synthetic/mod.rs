@@ -62,13 +62,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 /// The reason why `args` do not apply to a comparison.
 fn refusal(args: &Args) -> Option<String> {
-    let alone = (args.files.len() > 1).then_some("run it in a command of its own");
+    let alone = (args.files.len() > 1).then_some("run it separately");
     let resumed = args.resume.then_some("it cannot be resumed: leave --resume out, and run it from its beginning");
     let reused = args.reuse.then_some("it fills its caches itself: leave --reuse out");
     let progress = (args.progress == Form::Json).then_some("its progress is text: leave --progress out");
     let speed = args.write_speed.map(|_| "it writes to memory only: leave --write-speed out");
     let reason = alone.or(resumed).or(reused).or(progress).or(speed)?;
-    Some(format!("a file of the kind `{KIND}` is a comparison of its own: {reason}"))
+    Some(format!("a file of the kind `{KIND}` compares its runs itself: {reason}"))
 }
 
 fn dry_run(settings: &RealVsSynthetic, format: Format) -> anyhow::Result<ExitStatus> {
