@@ -3,7 +3,7 @@
 open over a Redis server; probes on a synthetic trace of an archive; memory per entry; the cost of a change of permission by
 what lies below.
 
-The archive is like the seed's: 100,000 files eight to ten deep, twenty in a directory, 3,000,000 requests of readers who
+The archive is like that of Song 2018: 100,000 files eight to ten deep, twenty in a directory, 3,000,000 requests of readers who
 read on where they are. Real trees: TREE names a folder, by default this repository's sources, which is read by find, du, tar
 and git status as it is, through a FUSE mount without a cache and through one with (as root, with /dev/fuse).
 """
@@ -74,7 +74,7 @@ def permission(program: str) -> list:
     rows = bench.run_json([program, "permission"])["rows"]
     for row in rows:
         print(f"a change above {row['below']:7,} paths: {row['epoch_ns']:9,.0f} ns by epoch, {row['walk_ns']:11,.0f} ns by "
-              "the seed's walk", flush=True)
+              "the walk of Song 2018", flush=True)
     return [{"label": "change of permission", "unit": "ns", "rows": rows}]
 
 

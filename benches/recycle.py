@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Ways to use a file larger than memory, in alternation, in a memory cgroup: the kernel's `mmap`, plain and with
-`madvise(MADV_RANDOM)` or `MADV_SEQUENTIAL`, `pread` past the page cache, and `recycle` behind both of its doors; and the
+`madvise(MADV_RANDOM)` or `MADV_SEQUENTIAL`, `pread` past the page cache, and `recycle` with pin and map; and the
 file in memory, without a limit. Reads and writes of a word of a page, in order and not, by one thread and more, of files
 four and eight times the memory, as in Song 2018, figures 2.1, 4.1 and 4.2; then breadth-first search over an RMAT graph,
 as in figure 4.3 and table 4.3. On the disk of this folder and, as root and where it is unused, on a file system on

@@ -164,7 +164,7 @@ class Recording:
         return _native.phases([self._native], False)
 
     def pressure(self, neighbour: str | None = None) -> Frame:
-        """The pressure of each phase with its 95 % interval: the share of ρ(w0) lost (Lange 2023, seed 000, def. 3).
+        """The pressure of each phase with its 95 % interval: the share of ρ(w0) lost (Lange 2023, def. 3).
 
         Columns: `phase`, `label`, `step` of the pressure scale from 1 (null where the phase could not be tested, as
         `scale_state` states: "tested" or "untested"), `pressure` (0 is no harm, 0.9 is nine tenths lost, below 0 is a

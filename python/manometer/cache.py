@@ -1,7 +1,7 @@
 """Cache simulation: miss ratios and miss-ratio curves of replacement policies.
 
 Requests are a trace, its file, or an array of keys. Functions use all cores and release the GIL. The manual lists
-the policies and their sources (docs/cache-policies.md), including those of dos Santos 2015 (seed 001, chapter 3).
+the policies and their sources (docs/cache-policies.md), including those of dos Santos 2015 (chapter 3).
 Curves are computed with Mattson's stack algorithm (1970) and SHARDS (Waldspurger et al. 2015).
 """
 

@@ -20,7 +20,7 @@ Paths: TypeAlias = str | PathLike[str]
 
 
 def storiks(*files: Paths, out: Paths) -> Recording | Recordings:
-    """Imports logs of Storiks 0.1 and rocksdb_test 1.x (`.out`, also compressed), as of Lange 2023 (seed 000).
+    """Imports logs of Storiks 0.1 and rocksdb_test 1.x (`.out`, also compressed), as of Lange 2023.
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.

@@ -1,4 +1,4 @@
-"""The engine rlsm as a mapping of bytes to bytes: a log-structured merge tree of key ranges (Song 2018, seed 002,
+"""The engine rlsm as a mapping of bytes to bytes: a log-structured merge tree of key ranges (Song 2018,
 section 3.3).
 
 ```python

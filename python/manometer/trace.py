@@ -1,7 +1,7 @@
 """Traces: recorded sequences of requests, in 28 formats, plain or compressed.
 
 Each call reads the trace again; memory does not grow with it. The manual lists the formats (docs/traces.md),
-including that of KV-replay (Boza 2018, seed 003, chapter 4).
+including that of KV-replay (Boza 2018, chapter 4).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// The seed's names: a letter and the level.
+/// The names of Song 2018: a letter and the level.
 fn files_at(depth: usize) -> Vec<String> {
     let above: String = (1..depth).map(|level| format!("/{}{level}", char::from(b'a' + level as u8 - 1))).collect();
     (0..FILES).map(|file| format!("{above}/file{file}")).collect()
@@ -168,7 +168,7 @@ fn stat(path: &std::ffi::CStr) {
 const ARCHIVE_FILES: usize = 100_000;
 const PAGES: usize = 20;
 
-/// The paths of an archive like the seed's: 100,000 files eight to ten deep, twenty in a directory.
+/// The paths of an archive like that of Song 2018: 100,000 files eight to ten deep, twenty in a directory.
 fn archive() -> Vec<String> {
     let file = |number: usize| {
         let volume = number / PAGES;
@@ -243,7 +243,7 @@ fn memory() -> String {
     )
 }
 
-/// The seed's way: entries know what is below them, and a change of permission clears every list there.
+/// As in Song 2018: entries know what is below them, and a change of permission clears every list there.
 struct Walked {
     lists: Vec<[u32; 5]>,
     below: Vec<Vec<usize>>,

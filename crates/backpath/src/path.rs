@@ -98,8 +98,8 @@ pub(crate) fn prefixes_backwards(path: &[u8]) -> impl Iterator<Item = usize> + '
 /// The hashes of all prefixes of a path, computed in one pass over it.
 ///
 /// The pass keeps its state after each word of eight bytes. The hash of a prefix is that state, mixed with the rest
-/// of a word: a step backwards costs two multiplications and reads no byte before that word (the seed hashes the
-/// shortened path anew). Collisions are harmless by construction: entries are compared by their paths.
+/// of a word: a step backwards costs two multiplications and reads no byte before that word (Song 2018 hashes each
+/// shortened path again). Collisions are harmless by construction: entries are compared by their paths.
 pub(crate) struct PrefixHashes<'a> {
     path: &'a [u8],
     inline: [u64; INLINE_BYTES / WORD + 1],

@@ -2,7 +2,7 @@
 //!
 //! When a file mapped with `mmap` is larger than memory, page faults wait for the kernel's reclaim. A *region* takes
 //! victims from its own pages, in the fault, in batches, so that it neither waits for the kernel's reclaim nor takes
-//! memory from others: it never holds more than its budget. The way has two doors:
+//! memory from others: it never holds more than its budget. It has two interfaces:
 //!
 //! - [`Region::open`] and [`Region::pin`]: pages are held one by one. Faster, and it works everywhere.
 //! - [`Region::map`]: the whole file is a slice of bytes, and pages come and go as they are touched. It needs

@@ -1,4 +1,4 @@
-//! The second door: a region whose pages have addresses.
+//! The second interface: a region whose pages have addresses.
 
 use std::fs::File;
 use std::ops::{Deref, RangeBounds};

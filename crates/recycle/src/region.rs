@@ -1,4 +1,4 @@
-//! The first door: pages that are pinned one by one.
+//! The first interface: pages that are pinned one by one.
 
 use std::fs::File;
 use std::ops::{Bound, Range, RangeBounds};

@@ -84,7 +84,7 @@ def arrangement_bars(rows: Figures) -> ChartType:
     that would dwarf the others is cut at the edge; its number is the full value. 1h is a disk, 1s an SSD, 4h0
     four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front of four disks.
 
-    After dos Santos 2015 (seed 001), Figures 6.4, 6.5 and 6.8.
+    After dos Santos 2015, Figures 6.4, 6.5 and 6.8.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -154,7 +154,7 @@ def cost_bars(rows: Figures) -> ChartType:
     1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front of four
     disks.
 
-    After dos Santos 2015 (seed 001), Table 6.3.
+    After dos Santos 2015, Table 6.3.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -209,7 +209,7 @@ def criterion_distribution(recording: One) -> ChartType:
     this value (x axis). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line further to
     the left is lower.
 
-    After Lange 2023 (seed 000), Figures 4.8 and 4.17.
+    After Lange 2023, Figures 4.8 and 4.17.
 
     Args:
         recording: a recording, or its folder.
@@ -242,7 +242,7 @@ def device_health(recording: One) -> ChartType:
     wear and temperature. A point is a reading. A device that fills up or grows hot slows down, whatever the
     workloads do.
 
-    After Lange 2023 (seed 000), Figure 4.6.
+    After Lange 2023, Figure 4.6.
 
     Args:
         recording: a recording, or its folder.
@@ -259,7 +259,7 @@ def distribution_grid(recordings: Many) -> ChartType:
     The cumulative distribution of the criterion over a phase's sample intervals, a panel for each run, all on the
     same scale; the dashed line is w0. A steep line is a steady phase.
 
-    After Lange 2023 (seed 000), Figures 4.8 and 4.17.
+    After Lange 2023, Figures 4.8 and 4.17.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -299,7 +299,7 @@ def hot_spot_arrivals(rows: Figures) -> ChartType:
     The requests per second of the node with the most requests in each second. With temporal locality a node is
     hot for a while; with keys drawn independently the hottest node is always about as hot.
 
-    After Boza 2018 (seed 003), Figure 5.9.
+    After Boza 2018, Figure 5.9.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -322,7 +322,7 @@ def hot_spots(rows: Figures) -> ChartType:
     whiskers from the least to the most, the box between the quartiles. Computed from the slots of the keys, at
     the speed of the replay.
 
-    After Boza 2018 (seed 003), Figure 5.9.
+    After Boza 2018, Figure 5.9.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -446,7 +446,7 @@ def levels(recording: One) -> ChartType:
     The size of each level of the primary's LSM tree, each on a scale of its own; below, the files or runs of all
     levels, and those under compaction. Empty levels are omitted.
 
-    After Lange 2023 (seed 000), Figure 4.2.
+    After Lange 2023, Figure 4.2.
 
     Args:
         recording: a recording, or its folder.
@@ -463,7 +463,7 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
     The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the distance of
     a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals over the repeats.
 
-    After Boza 2018 (seed 003), Figure 5.5.
+    After Boza 2018, Figure 5.5.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -490,7 +490,7 @@ def miss_ratio_engines(rows: Figures) -> ChartType:
     The same curves, a panel for each load. Each engine has its own approximation of LRU; the distance between
     engines depends on the load as well.
 
-    After Boza 2018 (seed 003), Figure 5.6.
+    After Boza 2018, Figure 5.6.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -519,7 +519,7 @@ def neighbour_throughput(recordings: Many) -> ChartType:
     what else differs, such as running alone, has a panel. Phases in which instances of one neighbour differ are
     omitted.
 
-    After Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20.
+    After Lange 2023, Figures 4.9, 4.10, 4.16 and 4.20.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -578,7 +578,7 @@ def pressure_differences(recordings: Many) -> ChartType:
     on one side of 0; a number without an interval is never bold. The shade is the share of the panel's largest
     value.
 
-    After Lange 2023 (seed 000), Figures 4.15, 4.19, 4.22 and 4.26.
+    After Lange 2023, Figures 4.15, 4.19, 4.22 and 4.26.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -612,7 +612,7 @@ def pressure_lines(recordings: Many) -> ChartType:
     for each run. Whiskers are 95 % intervals, where there is one. Lines diverge where the difference between the
     runs matters.
 
-    After Lange 2023 (seed 000), Figures 4.11 and 4.13.
+    After Lange 2023, Figures 4.11 and 4.13.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -631,7 +631,7 @@ def pressure_scale(recording: One) -> ChartType:
     differs significantly from the step's first; a phase without a 95 % interval cannot be tested and is on no
     step. A dashed whisker is no such interval: it shows how much the sample intervals vary.
 
-    After Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2.
+    After Lange et al. 2021; Lange 2023, definition 2.
 
     Args:
         recording: a recording, or its folder.
@@ -649,7 +649,7 @@ def pressure_steps(recordings: Many) -> ChartType:
     next, all else the same. A bold number has a 95 % interval on one side of 0; a number without an interval is
     never bold. Phases of one run share their w0, so their intervals are wider than necessary.
 
-    After Lange 2023 (seed 000), Figures 4.23 to 4.25.
+    After Lange 2023, Figures 4.23 to 4.25.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -666,7 +666,7 @@ def pressure_twins(recordings: Many) -> ChartType:
     Twin bars for each phase: the pressure on the primary and on each neighbour, each relative to its solo run.
     Whiskers are 95 % intervals, where there is one. Unequal bars: interference is asymmetric.
 
-    After Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21.
+    After Lange 2023, Figures 4.12, 4.14, 4.18 and 4.21.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -684,7 +684,7 @@ def read_speed_up(rows: Figures) -> ChartType:
     for its read, and after a miss for the put as well; the store behind the cache is not included. Whiskers are
     95 % intervals over the repeats.
 
-    After Boza 2018 (seed 003), Figure 5.7.
+    After Boza 2018, Figure 5.7.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -712,7 +712,7 @@ def replay_dispatch(recording: One) -> ChartType:
     is the median; the line goes from the first percentile to the 99th, the diamond is the 90th, the circle the
     maximum. Errors below a nanosecond are drawn as one.
 
-    After Boza 2018 (seed 003), Figure 5.2.
+    After Boza 2018, Figure 5.2.
 
     Args:
         recording: a recording, or its folder.
@@ -729,7 +729,7 @@ def replay_interarrivals(recording: One) -> ChartType:
     The cumulative distributions of the inter-arrival time (x axis), of the trace and of its replay. The widest
     vertical distance between the two lines is the Kolmogorov-Smirnov distance.
 
-    After Boza 2018 (seed 003), Figure 5.3.
+    After Boza 2018, Figure 5.3.
 
     Args:
         recording: a recording, or its folder.
@@ -746,7 +746,7 @@ def replay_windows(recording: One) -> ChartType:
     The requests in each window of time, of the trace and of its replay. Where the replay lost a burst, the lines
     separate.
 
-    After Boza 2018 (seed 003), Figure 5.4.
+    After Boza 2018, Figure 5.4.
 
     Args:
         recording: a recording, or its folder.
@@ -818,7 +818,7 @@ def slab_sizes(rows: Figures) -> ChartType:
     The trace with values spread evenly over the slab classes, and with all values of their mean size. Whiskers
     are 95 % intervals over the repeats.
 
-    After Boza 2018 (seed 003), Figure 5.8.
+    After Boza 2018, Figure 5.8.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -859,7 +859,7 @@ def tier_flows(rows: Figures) -> ChartType:
     The bytes read from and written to each tier, by purpose: the requests themselves, and the migration between
     the tiers that they cause.
 
-    After dos Santos 2015 (seed 001), Figure 6.1.
+    After dos Santos 2015, Figure 6.1.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -883,7 +883,7 @@ def timeline(recording: One) -> ChartType:
     The primary's throughput above, the neighbours' throughput below it, the engine's compactions below that.
     Bands are phases; where a line breaks, nothing was measured.
 
-    After Lange 2023 (seed 000), Figures 4.1, 4.3 to 4.5 and 4.7.
+    After Lange 2023, Figures 4.1, 4.3 to 4.5 and 4.7.
 
     Args:
         recording: a recording, or its folder.
@@ -900,7 +900,7 @@ def warm_up(recording: One) -> ChartType:
     The hit ratio of the engine's cache, above, and the primary's throughput, below, with the warm-up. While the
     hit ratio still climbs, the cache is not warm: the run measures how it fills.
 
-    After dos Santos 2015 (seed 001), Figures 6.2 and 6.3.
+    After dos Santos 2015, Figures 6.2 and 6.3.
 
     Args:
         recording: a recording, or its folder.
@@ -944,7 +944,7 @@ def write_amplification_size(recordings: Many) -> ChartType:
     its end; a compaction that shrinks the database takes the line back. Where a line climbs, a larger database
     writes more bytes for each byte put.
 
-    After Song 2018 (seed 002), Figure 4.8.
+    After Song 2018, Figure 4.8.
 
     Args:
         recordings: several, the folder that holds them, or one.

@@ -36,7 +36,7 @@ static CACHES: AtomicU64 = AtomicU64::new(1);
 pub struct Options {
     /// About how many paths it keeps; then it evicts one for each that it keeps anew. At least 1.
     pub capacity: usize,
-    /// How many principals an entry remembers as granted, up to [`GRANTS_MAX`]; the seed's 5 by default.
+    /// How many principals an entry remembers as granted, up to [`GRANTS_MAX`]; by default 5, as in Song 2018.
     pub grants: usize,
     /// Cells for the epochs of subtrees. More cells mean fewer needless look-ups after a change elsewhere; each
     /// takes 24 bytes. By default one for each sixteen paths, from 256 to 65,536.

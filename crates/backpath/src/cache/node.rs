@@ -101,7 +101,7 @@ pub(crate) struct Hop {
     pub target: Box<[u8]>,
 }
 
-/// The *permission-granted list* of the seed: who is known to be allowed to search every directory on the way to
+/// The *permission-granted list* of Song 2018: who is known to be allowed to search every directory on the way to
 /// the entry (the entry itself is not searched to reach it). 0 is nobody.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Grants([u32; GRANTS_MAX]);

@@ -4,8 +4,8 @@
 //! The names up to the next `..`, or to the end, are one *run*, appended to the canonical path walked so far. The cache is
 //! asked for the run's deepest prefix that the principal may reach; from there the walk goes forwards and checks
 //! permissions, through the cache as far as it goes and the store from there. A symbolic link or `..` ends the run; what
-//! follows is a new one. The seed resolves `..` before it looks anything up, which is wrong behind symbolic links and skips
-//! the check that the directory exists and may be searched.
+//! follows is a new one. Song 2018 resolves `..` before it looks anything up, which is wrong behind symbolic links and
+//! skips the check that the directory exists and may be searched.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The seed's own rules, section 3.2, as it has them: lists by full path, and a walk over the subtree where permissions
+//! The rules of Song 2018, section 3.2: lists by full path, and a walk over the subtree where permissions
 //! change. Epochs have to end exactly the grants that the walk ends.
 
 use std::collections::{BTreeMap, BTreeSet};

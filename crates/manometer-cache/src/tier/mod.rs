@@ -1,7 +1,7 @@
 //! Simulation of SSD tiers: a host's memory over an SSD cache over the origin's devices.
 //!
 //! Discrete-event and deterministic. Threads of a [`workload`] wait for requests, which the host's page cache, the
-//! second-level cache and the models of [`device`]s serve. After the cache thesis (seed 001), chapters 4 and 6.
+//! second-level cache and the models of [`device`]s serve. After dos Santos 2015, chapters 4 and 6.
 
 mod cache_slots;
 mod comparison;

@@ -46,7 +46,7 @@ pub(crate) struct FilesPlan {
 }
 
 impl FilesPlan {
-    /// The numbers of `personality` as the seed and Filebench have them.
+    /// The numbers of `personality` as in dos Santos 2015 and Filebench.
     fn of(personality: Personality) -> Self {
         let plan = |files, mean_file_bytes, mean_append_bytes, directory_width, threads| Self {
             personality,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_the_seeds() {
+    fn the_numbers_are_those_of_the_thesis() {
         let of = |personality| FilesPlan::new(&settings(personality)).unwrap();
         let fileserver = of(Personality::Fileserver);
         assert_eq!((fileserver.files, fileserver.mean_file_bytes, fileserver.threads), (500_000, 131_072, 50));

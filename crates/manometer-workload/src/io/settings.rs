@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BlockReplaySettings;
 
-/// Reads and writes of files of fixed size (the seed's `access_time3`, section 3.4.2, Table 3.1).
+/// Reads and writes of files of fixed size (`access_time3` of Lange 2023, section 3.4.2, Table 3.1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct IoSettings {

@@ -1,4 +1,4 @@
-//! A region behind its doors: its pages' states, and what moves pages between file and memory.
+//! A region behind both interfaces: its pages' states, and what moves pages between file and memory.
 
 pub(crate) mod budget;
 pub(crate) mod write_out;

@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "cost-bars",
     title: "Cost of arrangements",
-    origin: Some("dos Santos 2015 (seed 001), Table 6.3"),
+    origin: Some("dos Santos 2015, Table 6.3"),
     caption: "The cost of each arrangement by its parts, and the cost of each unit of its performance: short bars are \
               good. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front \
               of four disks.",

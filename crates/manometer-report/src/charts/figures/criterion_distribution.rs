@@ -10,7 +10,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "criterion-distribution",
     title: "Distribution of the criterion",
-    origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
+    origin: Some("Lange 2023, Figures 4.8 and 4.17"),
     caption: "The cumulative distribution of the criterion: the share of a phase's sample intervals (y axis) with at \
               most this value (x axis). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line \
               further to the left is lower.",

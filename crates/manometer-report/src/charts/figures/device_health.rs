@@ -8,7 +8,7 @@ use crate::strips::{Line, Strip};
 pub(crate) const CHART: Chart = Chart {
     name: "device-health",
     title: "Device health (SMART)",
-    origin: Some("Lange 2023 (seed 000), Figure 4.6"),
+    origin: Some("Lange 2023, Figure 4.6"),
     caption: "The device's own log (SMART): how much of the device holds data, the bytes written since the recording \
               began, wear and temperature. A point is a reading. A device that fills up or grows hot slows down, \
               whatever the workloads do.",

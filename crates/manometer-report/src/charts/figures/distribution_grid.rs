@@ -10,7 +10,7 @@ use crate::recording_reader::RecordingReader;
 pub(crate) const CHART: Chart = Chart {
     name: "distribution-grid",
     title: "Distributions of the criterion, run by run",
-    origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
+    origin: Some("Lange 2023, Figures 4.8 and 4.17"),
     caption: "The cumulative distribution of the criterion over a phase's sample intervals, a panel for each run, all \
               on the same scale; the dashed line is w0. A steep line is a steady phase.",
     spec: include_str!("../../../../../charts/distribution-grid.vl.json"),

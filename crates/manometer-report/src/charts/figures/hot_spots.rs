@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "hot-spots",
     title: "Hot spots in a cluster",
-    origin: Some("Boza 2018 (seed 003), Figure 5.9"),
+    origin: Some("Boza 2018, Figure 5.9"),
     caption: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
               evenly: whiskers from the least to the most, the box between the quartiles. Computed from the slots of \
               the keys, at the speed of the replay.",

@@ -7,7 +7,7 @@ use crate::strips::{Line, Strip};
 pub(crate) const CHART: Chart = Chart {
     name: "levels",
     title: "LSM levels",
-    origin: Some("Lange 2023 (seed 000), Figure 4.2"),
+    origin: Some("Lange 2023, Figure 4.2"),
     caption: "The size of each level of the primary's LSM tree, each on a scale of its own; below, the files or runs \
               of all levels, and those under compaction. Empty levels are omitted.",
     spec: include_str!("../../../../../charts/levels.vl.json"),

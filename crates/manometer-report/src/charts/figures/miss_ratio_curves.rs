@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "miss-ratio-curves",
     title: "Miss ratio: the trace and synthetic loads",
-    origin: Some("Boza 2018 (seed 003), Figure 5.5"),
+    origin: Some("Boza 2018, Figure 5.5"),
     caption: "The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the \
               distance of a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals \
               over the repeats.",

@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "miss-ratio-engines",
     title: "Miss ratio: engine against engine",
-    origin: Some("Boza 2018 (seed 003), Figure 5.6"),
+    origin: Some("Boza 2018, Figure 5.6"),
     caption: "The same curves, a panel for each load. Each engine has its own approximation of LRU; the distance \
               between engines depends on the load as well.",
     spec: include_str!("../../../../../charts/miss-ratio-engines.vl.json"),

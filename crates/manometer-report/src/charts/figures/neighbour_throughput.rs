@@ -17,7 +17,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "neighbour-throughput",
     title: "Throughput of the neighbours",
-    origin: Some("Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20"),
+    origin: Some("Lange 2023, Figures 4.9, 4.10, 4.16 and 4.20"),
     caption: "The neighbour's own throughput (y axis) by its queue depth, or by another of its settings (x axis), a \
               line for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. Each \
               combination of what else differs, such as running alone, has a panel. Phases in which instances of one \

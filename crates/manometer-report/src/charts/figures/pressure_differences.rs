@@ -9,7 +9,7 @@ use crate::run_names::KERNEL;
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-differences",
     title: "Differences of pressure",
-    origin: Some("Lange 2023 (seed 000), Figures 4.15, 4.19, 4.22 and 4.26"),
+    origin: Some("Lange 2023, Figures 4.15, 4.19, 4.22 and 4.26"),
     caption: "Each cell is the pressure on one primary, engine, kernel or device minus that on another, under the same \
               settings: orange where the first suffers more, blue where it suffers less. A bold number has a 95 % \
               interval on one side of 0; a number without an interval is never bold. The shade is the share of the \

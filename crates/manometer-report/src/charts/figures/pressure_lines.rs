@@ -7,7 +7,7 @@ use crate::recording_reader::RecordingReader;
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-lines",
     title: "Performance and pressure by phase",
-    origin: Some("Lange 2023 (seed 000), Figures 4.11 and 4.13"),
+    origin: Some("Lange 2023, Figures 4.11 and 4.13"),
     caption: "The primary's performance in each phase, above, and its pressure against the w0 of its own run, below; a \
               line for each run. Whiskers are 95 % intervals, where there is one. Lines diverge where the difference \
               between the runs matters.",

@@ -13,7 +13,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-scale",
     title: "Pressure scale",
-    origin: Some("Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2"),
+    origin: Some("Lange et al. 2021; Lange 2023, definition 2"),
     caption: "The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. \
               0 is no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a \
               phase that differs significantly from the step's first; a phase without a 95 % interval cannot be tested \

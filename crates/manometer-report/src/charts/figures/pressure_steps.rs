@@ -10,7 +10,7 @@ use crate::recording_reader::RecordingReader;
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-steps",
     title: "Growth of pressure from value to value",
-    origin: Some("Lange 2023 (seed 000), Figures 4.23 to 4.25"),
+    origin: Some("Lange 2023, Figures 4.23 to 4.25"),
     caption: "Each cell is the growth (orange) or fall (blue) of the pressure when a setting goes from one value to \
               the next, all else the same. A bold number has a 95 % interval on one side of 0; a number without an \
               interval is never bold. Phases of one run share their w0, so their intervals are wider than necessary.",

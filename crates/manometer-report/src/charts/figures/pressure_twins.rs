@@ -12,7 +12,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-twins",
     title: "Pressure on the primary and on its neighbours",
-    origin: Some("Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21"),
+    origin: Some("Lange 2023, Figures 4.12, 4.14, 4.18 and 4.21"),
     caption: "Twin bars for each phase: the pressure on the primary and on each neighbour, each relative to its solo \
               run. Whiskers are 95 % intervals, where there is one. Unequal bars: interference is \
               asymmetric.",

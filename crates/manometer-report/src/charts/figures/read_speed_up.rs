@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "read-speed-up",
     title: "Speed-up of reads with the cache",
-    origin: Some("Boza 2018 (seed 003), Figure 5.7"),
+    origin: Some("Boza 2018, Figure 5.7"),
     caption: "How many times faster a reader gets its value with the largest cache than with the smallest. A reader \
               waits for its read, and after a miss for the put as well; the store behind the cache is not included. \
               Whiskers are 95 % intervals over the repeats.",

@@ -10,7 +10,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "replay-dispatch",
     title: "Dispatch error of the replay",
-    origin: Some("Boza 2018 (seed 003), Figure 5.2"),
+    origin: Some("Boza 2018, Figure 5.2"),
     caption: "The dispatch error: how long after they were due the requests were sent. The box holds half of them, its \
               bar is the median; the line goes from the first percentile to the 99th, the diamond is the 90th, the \
               circle the maximum. Errors below a nanosecond are drawn as one.",

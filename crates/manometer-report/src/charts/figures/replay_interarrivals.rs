@@ -10,7 +10,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "replay-interarrivals",
     title: "Inter-arrival times of trace and replay",
-    origin: Some("Boza 2018 (seed 003), Figure 5.3"),
+    origin: Some("Boza 2018, Figure 5.3"),
     caption: "The cumulative distributions of the inter-arrival time (x axis), of the trace and of its replay. The \
               widest vertical distance between the two lines is the Kolmogorov-Smirnov distance.",
     spec: include_str!("../../../../../charts/replay-interarrivals.vl.json"),

@@ -9,7 +9,7 @@ use crate::recording_reader::RecordingReader;
 pub(crate) const CHART: Chart = Chart {
     name: "replay-windows",
     title: "Bursts of trace and replay",
-    origin: Some("Boza 2018 (seed 003), Figure 5.4"),
+    origin: Some("Boza 2018, Figure 5.4"),
     caption: "The requests in each window of time, of the trace and of its replay. Where the replay lost a burst, the \
               lines separate.",
     spec: include_str!("../../../../../charts/replay-windows.vl.json"),

@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "slab-sizes",
     title: "memcached: values of many sizes and of one size",
-    origin: Some("Boza 2018 (seed 003), Figure 5.8"),
+    origin: Some("Boza 2018, Figure 5.8"),
     caption: "The trace with values spread evenly over the slab classes, and with all values of their mean size. \
               Whiskers are 95 % intervals over the repeats.",
     spec: include_str!("../../../../../charts/slab-sizes.vl.json"),

@@ -5,7 +5,7 @@ use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 pub(crate) const CHART: Chart = Chart {
     name: "tier-flows",
     title: "Traffic of the tiers",
-    origin: Some("dos Santos 2015 (seed 001), Figure 6.1"),
+    origin: Some("dos Santos 2015, Figure 6.1"),
     caption: "The bytes read from and written to each tier, by purpose: the requests themselves, and the migration \
               between the tiers that they cause.",
     spec: include_str!("../../../../../charts/tier-flows.vl.json"),

@@ -12,7 +12,7 @@ use crate::text;
 pub(crate) const CHART: Chart = Chart {
     name: "write-amplification-size",
     title: "Write amplification against size",
-    origin: Some("Song 2018 (seed 002), Figure 4.8"),
+    origin: Some("Song 2018, Figure 4.8"),
     caption: "Write amplification (y axis) by the size of the database (x axis), from the start of each run to the \
               point at its end; a compaction that shrinks the database takes the line back. Where a line climbs, a \
               larger database writes more bytes for each byte put.",

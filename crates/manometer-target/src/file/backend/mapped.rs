@@ -1,4 +1,4 @@
-//! Files whose bytes are copied from and to memory: the kernel's `mmap`, and `recycle` behind both of its doors. The thread
+//! Files whose bytes are copied from and to memory: the kernel's `mmap`, and `recycle` with pin and map. The thread
 //! itself waits for pages, one request at a time.
 //!
 //! A page that cannot be had ends the worker with SIGBUS, but for `recycle`, which returns the error.
@@ -35,7 +35,7 @@ impl Drop for KernelMapping {
     }
 }
 
-/// A file behind one of the doors.
+/// A file behind one of the interfaces.
 enum MappedFile {
     Kernel(KernelMapping),
     Mapped(Mapping),
