@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from manometer._recording import Finding
 
 __all__ = [
-    "Beat",
     "Ended",
     "Event",
     "Failed",
@@ -80,10 +80,6 @@ class Tick:
     run_left_s: float
 
 
-Beat = Tick
-"""The name of `Tick` before 0.2."""
-
-
 @dataclass(frozen=True)
 class Ended:
     """A workload ended by itself before the end of the plan."""
@@ -105,6 +101,18 @@ class Note:
     """Any other line of the program."""
 
     text: str
+
+
+if TYPE_CHECKING:
+    Beat: TypeAlias = Tick
+
+
+def __getattr__(name: str) -> type[Tick]:
+    """`Beat` is the name of `Tick` before 0.2."""
+    if name == "Beat":
+        warnings.warn("`manometer.events.Beat` is deprecated: use `Tick`", DeprecationWarning, stacklevel=2)
+        return Tick
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 Event: TypeAlias = RunBegun | Preparing | Ready | PhaseBegun | Sample | Tick | Finding | Ended | Failed | Note

@@ -92,6 +92,11 @@ def test_a_slow_listener_holds_nothing_up(tmp_path: Path) -> None:
     assert isinstance(run.recording, manometer.Recording) and run.recording.status == "complete"
 
 
+def test_the_former_name_of_a_tick_is_deprecated() -> None:
+    with pytest.warns(DeprecationWarning, match="use `Tick`"):
+        assert events.Beat is events.Tick
+
+
 def ended(out: Path) -> bool:
     return '"finished"' in (out / "events.jsonl").read_text() if (out / "events.jsonl").exists() else False
 

@@ -42,13 +42,17 @@ MIB = 1 << 20
 COLOURS = 128
 
 ABOUT = """\
-Every chart, drawn from real data: recordings of the author of Storiks, on a Samsung 970 EVO Plus and a 980 PRO; runs
-that `make gallery` measured on its own host (for the page in the repository a virtual disk), beside a writer, with
-databases that grow, of a replay, of Redis and memcached; traces of Twitter's caches and of the disks of CloudPhysics
-and of a web server; and, for tiers, simulations of the arrangements of the cache thesis beside its own results. Works
-are cited as in [origins.md](origins.md). Here `manometer.plot` draws the charts ([python.md](python.md)); the
+Every chart, drawn from real data:
+
+- recordings of the author of Storiks, on a Samsung 970 EVO Plus and a 980 PRO;
+- runs that `make gallery` measured on its own host (for the page in the repository on a virtual disk): RocksDB with a
+  writer as its neighbour, databases that grow, a replay, Redis and memcached;
+- traces of Twitter's caches, of the disks of CloudPhysics, and of a web server;
+- for tiers, simulations of the arrangements of dos Santos 2015, next to its own results.
+
+Works are cited as in [origins.md](origins.md). Here `manometer.plot` draws the charts ([python.md](python.md)). The
 [report](report.md) draws the same files, light or dark, on screens of any width and on paper. `make gallery DATA=...`
-writes this page, and `gallery.html`, which draws them as the report does."""
+writes this page, and `gallery.html`, which draws the charts as the report does."""
 
 OWN = """
 name = "a writer beside RocksDB"

@@ -35,7 +35,7 @@ fn profile_folder() -> PathBuf {
 }
 
 /// A file or directory of the real traces and logs. `MANOMETER_DATA` names their directory, by default `../shared/data`
-/// beside the repository. Skips the test if it does not exist.
+/// next to the repository. Skips the test if it does not exist.
 #[track_caller]
 pub fn real_data(path: &str) -> Option<PathBuf> {
     let folder = env::var_os("MANOMETER_DATA").map_or_else(|| repository_file("../shared/data"), PathBuf::from);

@@ -18,13 +18,14 @@ pub enum TestResult {
 pub struct Suite {
     name: String,
     metric: String,
+    failure: &'static str,
     tests: Vec<(String, TestResult)>,
 }
 
 impl Suite {
-    /// A suite without tests; `metric` is the class of its tests.
-    pub fn new(name: String, metric: &str) -> Self {
-        Self { name, metric: metric.to_owned(), tests: Vec::new() }
+    /// A suite without tests; `metric` is the class of its tests, `failure` the type of their failures.
+    pub fn new(name: String, metric: &str, failure: &'static str) -> Self {
+        Self { name, metric: metric.to_owned(), failure, tests: Vec::new() }
     }
 
     /// Adds a test.
@@ -47,10 +48,10 @@ impl Suite {
 /// A name cannot be written as XML.
 pub fn document(report: &str, suites: Vec<Suite>, allow_undecided: bool) -> anyhow::Result<String> {
     let mut report = Report::new(report);
-    for Suite { name, metric, tests } in suites {
+    for Suite { name, metric, failure, tests } in suites {
         let mut suite = TestSuite::new(name);
         for (name, result) in tests {
-            let mut case = TestCase::new(name, status(result, allow_undecided));
+            let mut case = TestCase::new(name, status(result, failure, allow_undecided));
             case.set_classname(metric.as_str());
             suite.add_test_case(case);
         }
@@ -59,7 +60,7 @@ pub fn document(report: &str, suites: Vec<Suite>, allow_undecided: bool) -> anyh
     Ok(report.to_string()?)
 }
 
-fn status(result: TestResult, allow_undecided: bool) -> TestCaseStatus {
+fn status(result: TestResult, failure: &'static str, allow_undecided: bool) -> TestCaseStatus {
     let non_success = |kind, name: &str, message: String| {
         let mut status = TestCaseStatus::non_success(kind);
         status.set_type(name).set_message(message);
@@ -67,7 +68,7 @@ fn status(result: TestResult, allow_undecided: bool) -> TestCaseStatus {
     };
     match result {
         TestResult::Passed => TestCaseStatus::success(),
-        TestResult::Failed(message) => non_success(NonSuccessKind::Failure, "worse", message),
+        TestResult::Failed(message) => non_success(NonSuccessKind::Failure, failure, message),
         TestResult::Undecided(message) if allow_undecided => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(message);

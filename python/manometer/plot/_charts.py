@@ -239,8 +239,8 @@ def device_health(recording: One) -> ChartType:
     """Device health (SMART).
 
     The device's own log (SMART): how much of the device holds data, the bytes written since the recording began,
-    wear and temperature. A point is a reading. A device that fills up or grows hot slows down, whatever the
-    workloads do.
+    wear and temperature. A point is a reading. A device that fills up or grows hot slows down, regardless of the
+    workloads.
 
     After Lange 2023, Figure 4.6.
 
@@ -368,7 +368,7 @@ def io_stacked(recording: One) -> ChartType:
     """Device reads and writes by workload.
 
     The bytes that the device read and wrote, by the control group of the workload that caused them, or by its
-    process where it has no group of its own. `others` is the rest of the device's own count: the file system,
+    process where it has no separate group. `others` is the rest of the device's own count: the file system,
     write-back by the kernel, foreign processes. A gap above a workload means that its share is not known there.
 
     Args:
@@ -410,9 +410,9 @@ def latency_against_rate(rows: Figures) -> ChartType:
 def latency_heat_map(recording: One) -> ChartType:
     """Latency over time.
 
-    The requests of each stretch of time by latency (y axis, logarithmic): bright is where most of them are. Two
-    bright bands are two kinds of request: those that waited for the device and those that did not. A tall column
-    is a stall.
+    The requests in each time slice by latency (y axis, logarithmic): bright is where most of them are. Two bright
+    bands are two kinds of request: those that waited for the device and those that did not. A tall column is a
+    stall.
 
     Args:
         recording: a recording, or its folder.
@@ -443,7 +443,7 @@ def latency_spectrum(recording: One) -> ChartType:
 def levels(recording: One) -> ChartType:
     """LSM levels.
 
-    The size of each level of the primary's LSM tree, each on a scale of its own; below, the files or runs of all
+    The size of each level of the primary's LSM tree, each on a separate scale; below, the files or runs of all
     levels, and those under compaction. Empty levels are omitted.
 
     After Lange 2023, Figure 4.2.

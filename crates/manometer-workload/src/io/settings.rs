@@ -28,7 +28,7 @@ pub struct IoSettings {
     #[schemars(range(min = 1, max = 1024))]
     pub iodepth: u32,
     /// Whether to bypass the page cache (`O_DIRECT`); `mmap` never does, `recycle` and
-    /// `recycle_map` always do, whatever this says.
+    /// `recycle_map` always do, regardless of this setting.
     pub direct: bool,
     /// Whether each write waits until it is durable (`O_DSYNC`, `RWF_DSYNC`).
     pub dsync: bool,

@@ -7,6 +7,9 @@ use super::result::ComparisonResult;
 use super::text;
 use crate::junit::{Suite, TestResult};
 
+/// The type of a failure, on which continuous integration filters.
+const FAILURE: &str = "regression";
+
 /// The JUnit document; undecided tests are errors, or skipped where that is allowed.
 pub(super) fn document(result: &ComparisonResult, allow_undecided: bool) -> anyhow::Result<String> {
     let suite = match result {
@@ -18,7 +21,7 @@ pub(super) fn document(result: &ComparisonResult, allow_undecided: bool) -> anyh
 
 fn pair_suite(pair: &Comparison) -> Suite {
     let metric = &pair.criterion.metric;
-    let mut suite = Suite::new(format!("{} and {}", pair.a.display(), pair.b.display()), metric);
+    let mut suite = Suite::new(format!("{} and {}", pair.a.display(), pair.b.display()), metric, FAILURE);
     suite.add("result", void(&pair.verdict));
     for phase in &pair.phases {
         suite.add(&text::phase_name(&phase.id, &phase.label, &phase.settings), of_phase(phase, pair));
@@ -31,7 +34,7 @@ fn pair_suite(pair: &Comparison) -> Suite {
 }
 
 fn series_suite(series: &SeriesComparison) -> Suite {
-    let mut suite = Suite::new(format!("a series of {}", series.recordings.len()), &series.criterion.metric);
+    let mut suite = Suite::new(format!("a series of {}", series.recordings.len()), &series.criterion.metric, FAILURE);
     suite.add("result", void(&series.verdict));
     for phase in &series.phases {
         suite.add(&text::phase_name(&phase.id, &phase.label, &phase.settings), of_series(phase, series));

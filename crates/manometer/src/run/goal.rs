@@ -30,7 +30,7 @@ fn all_met(goals: &[&GoalResult]) -> Option<bool> {
 /// The tests of one recording; none without a goal.
 fn suite(recorded: &AnalysedRecording) -> Suite {
     let summary = &recorded.summary;
-    let mut suite = Suite::new(recorded.recording.dir.display().to_string(), &summary.criterion.metric);
+    let mut suite = Suite::new(recorded.recording.dir.display().to_string(), &summary.criterion.metric, "goal-missed");
     let Some(goal) = &summary.goal else { return suite };
     let limit = format!("a pressure of at most {:.2}", goal.pressure);
     for phase in &goal.phases {

@@ -87,7 +87,9 @@ fn a_regression_ends_with_status_three_and_fails_its_test() {
     let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 400.0])]);
     scene.run("compare a b --junit out.xml").status(3).out_has(&["WORSE", "0.80"]);
     let xml = scene.read("out.xml");
-    for part in ["<failure", "worse", "tests=\"3\"", "failures=\"1\"", "errors=\"0\"", "w1: as &lt;written&gt;"] {
+    for part in
+        ["<failure", "type=\"regression\"", "tests=\"3\"", "failures=\"1\"", "errors=\"0\"", "w1: as &lt;written&gt;"]
+    {
         assert!(xml.contains(part), "`{part}` is not in: {xml}");
     }
     scene.run("compare b a").status(0).out_has(&["better"]);

@@ -11,7 +11,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Lange 2023, Figure 4.6"),
     caption: "The device's own log (SMART): how much of the device holds data, the bytes written since the recording \
               began, wear and temperature. A point is a reading. A device that fills up or grows hot slows down, \
-              whatever the workloads do.",
+              regardless of the workloads.",
     spec: include_str!("../../../../../charts/device-health.vl.json"),
     input: ChartInput::OneRecording(draw),
 };

@@ -13,7 +13,7 @@ pub(crate) const CHART: Chart = Chart {
     title: "Device reads and writes by workload",
     origin: None,
     caption: "The bytes that the device read and wrote, by the control group of the workload that caused them, or by \
-              its process where it has no group of its own. `others` is the rest of the device's own count: the file \
+              its process where it has no separate group. `others` is the rest of the device's own count: the file \
               system, write-back by the kernel, foreign processes. A gap above a workload means that its share is not \
               known there.",
     spec: include_str!("../../../../../charts/io-stacked.vl.json"),
