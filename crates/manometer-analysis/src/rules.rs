@@ -23,6 +23,7 @@ A finding may threaten the conclusion: all of the *result*, that it is about *st
 of latencies. A *fatal* threat rules that conclusion out, a *serious* one may have changed it, a *minor* one limits how far it
 can be generalised. The [verdict](analysis.md#the-verdict) follows from the threats.
 
+`stranger` is the former id of `foreign-processes`, `replay-untold` that of `replay-unverified`.
 `manometer schema findings` writes this page.
 
 | id | severity | threatens | meaning | remedy | source |
@@ -44,8 +45,12 @@ pub fn manual() -> String {
     page
 }
 
-/// The rule `id`, if there is one.
+/// Former ids of rules, and today's.
+const RENAMED: [(&str, &str); 2] = [("stranger", "foreign-processes"), ("replay-untold", "replay-unverified")];
+
+/// The rule `id`, under its name or a former one; `None` if there is none.
 pub fn of_id(id: &str) -> Option<&'static Rule> {
+    let id = RENAMED.into_iter().find(|(former, _)| *former == id).map_or(id, |(_, name)| name);
     all().find(|rule| rule.id == id)
 }
 
@@ -81,6 +86,13 @@ mod tests {
             assert!(ids.insert(rule.id), "`{}` is listed twice", rule.id);
             let clause = rule.threat.map_or("none", |threat| threat.clause);
             assert!(!clause.is_empty() && !clause.ends_with('.') && clause.starts_with(char::is_lowercase), "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_rule_answers_to_its_former_id() {
+        for (former, name) in RENAMED {
+            assert_eq!(of_id(former).map(|rule| rule.id), Some(name));
         }
     }
 

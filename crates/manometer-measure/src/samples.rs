@@ -153,6 +153,16 @@ fn column(field: &Field) -> Column {
     Column::new(field.name(), text("unit")).meaning(text("meaning")).from(text("from"))
 }
 
+/// Former names of columns and today's.
+const RENAMED_COLUMNS: [(&str, &str); 3] =
+    [("squeezed", "under_pressure"), ("postponed_ranges", "deferred_ranges"), ("postponed_bytes", "deferred_bytes")];
+
+/// The former name of the column `name`, or today's.
+fn other_name(name: &str) -> Option<&'static str> {
+    let names = RENAMED_COLUMNS.into_iter().flat_map(|(former, name)| [(former, name), (name, former)]);
+    names.into_iter().find(|(one, _)| *one == name).map(|(_, other)| other)
+}
+
 /// A series in memory, with `t_ns.len()` samples.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Samples {
@@ -167,10 +177,14 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// The values of the column `name`, one per sample.
+    /// The values of the column `name`, one per sample. A renamed column answers to both names.
     pub fn column(&self, name: &str) -> Option<&[Option<f64>]> {
-        let index = self.columns.iter().position(|column| column.name == name)?;
+        let index = self.index(name).or_else(|| self.index(other_name(name)?))?;
         Some(&self.values[index])
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
     }
 
     /// Reads an Arrow stream up to any damage.
@@ -280,6 +294,21 @@ mod tests {
         assert_eq!(ended.column("read.operations").unwrap(), [Some(0.0), Some(1.0), Some(2.0)]);
         assert_eq!(ended.column("read.bytes").unwrap(), [None, None, None]);
         assert_eq!(ended.columns, columns());
+    }
+
+    #[test]
+    fn a_renamed_column_is_read_under_either_name() {
+        for recorded in ["squeezed", "under_pressure"] {
+            let samples = Samples {
+                columns: vec![Column::new(recorded, "s/s")],
+                values: vec![vec![Some(0.5)]],
+                ..Samples::default()
+            };
+            for name in ["squeezed", "under_pressure"] {
+                assert_eq!(samples.column(name), Some([Some(0.5)].as_slice()), "{recorded} read as {name}");
+            }
+            assert_eq!(samples.column("deferred_bytes"), None);
+        }
     }
 
     #[test]

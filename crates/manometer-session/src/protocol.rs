@@ -104,7 +104,9 @@ impl std::fmt::Display for Control {
 /// The line that requests a worker's clocks. It is answered at once, at any time, and does not affect the workload.
 pub const CLOCK: &str = "clock";
 /// As [`CLOCK`], and also requests the synchronisation of the wall clock; takes as long as asking the time service.
-pub const CLOCK_AND_SYNC: &str = "clock in-step";
+pub const CLOCK_AND_SYNC: &str = "clock sync";
+/// The former name of [`CLOCK_AND_SYNC`].
+pub(crate) const CLOCK_IN_STEP: &str = "clock in-step";
 
 /// A message of a worker. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,7 +147,8 @@ pub enum Message {
         /// Both clocks of its host.
         now: WallAnchor,
         /// The synchronisation of its wall clock, if requested and known.
-        in_step: Option<ClockSync>,
+        #[serde(alias = "in_step")]
+        sync: Option<ClockSync>,
     },
     /// The outcome of a replay.
     Replayed {

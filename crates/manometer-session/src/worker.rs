@@ -8,7 +8,7 @@ use manometer_measure::clock_offset::clock_sync;
 use manometer_measure::{Clock as _, MonotonicClock};
 
 use crate::control::Controls;
-use crate::protocol::{CLOCK, CLOCK_AND_SYNC, Control, Job, Message};
+use crate::protocol::{CLOCK, CLOCK_AND_SYNC, CLOCK_IN_STEP, Control, Job, Message};
 use crate::session;
 
 /// How long a worker may take to end after its controller is gone, before it aborts, in nanoseconds.
@@ -70,12 +70,12 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
 
 /// The clocks, if `line` requests them.
 fn read_clocks(line: &str) -> Option<Message> {
-    let in_step = match line {
+    let sync = match line {
         CLOCK => None,
-        CLOCK_AND_SYNC => clock_sync(),
+        CLOCK_AND_SYNC | CLOCK_IN_STEP => clock_sync(),
         _ => return None,
     };
-    Some(Message::Clock { now: WallAnchor::now(), in_step })
+    Some(Message::Clock { now: WallAnchor::now(), sync })
 }
 
 fn send(message: Message) -> std::io::Result<()> {

@@ -21,7 +21,7 @@ const FATAL_SHARE: f64 = 1.0 / 3.0;
 const MAX_NAMED: usize = 3;
 
 const FOREIGN_PROCESSES: Rule = Rule {
-    id: "stranger",
+    id: "foreign-processes",
     severity: Severity::Warning,
     threat: serious(Threatened::Phase, "foreign processes used storage"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",

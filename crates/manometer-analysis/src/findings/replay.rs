@@ -47,7 +47,7 @@ pub(crate) const REQUESTS_FAILED: Rule = Rule {
 };
 
 const NO_OUTCOME: Rule = Rule {
-    id: "replay-untold",
+    id: "replay-unverified",
     severity: Severity::Error,
     threat: serious(Threatened::Result, "a replay did not report its outcome"),
     source: "the run",

@@ -115,7 +115,7 @@ fn an_ordinary_recording_has_no_findings() {
 #[test]
 fn a_replay_without_outcome_is_reported() {
     let without_outcome = Case { kind: Some("replay"), facts: json!({}), ..Case::default() };
-    has(&only(&without_outcome), "replay-untold", &["`db` did not report the outcome of its replay"]);
+    has(&only(&without_outcome), "replay-unverified", &["`db` did not report the outcome of its replay"]);
 }
 
 #[test]
@@ -257,14 +257,14 @@ fn foreign_processes_are_named_where_they_matter() {
     let foreign_processes = vec![(7, "journald", 0, 2 << 20), (9, "backup", 3 << 30, 0)];
     let case = Case { foreign_processes: foreign_processes.clone(), ..device(GIB / 10.0) };
     let finding = only(&case);
-    has(&finding, "stranger", &["`backup` (process 9) read 3 GiB and wrote 0 B; `journald`", "w1"]);
+    has(&finding, "foreign-processes", &["`backup` (process 9) read 3 GiB and wrote 0 B; `journald`", "w1"]);
     assert_eq!(finding.phase.as_deref(), Some("w1"));
     assert_eq!(
         found(&Case { foreign_processes: foreign_processes.clone(), ..device(10.0 * GIB) }),
         [],
         "0.3 % of what the device did"
     );
-    has(&only(&Case { foreign_processes, ..Case::default() }), "stranger", &["backup"]);
+    has(&only(&Case { foreign_processes, ..Case::default() }), "foreign-processes", &["backup"]);
 }
 
 #[test]

@@ -14,10 +14,10 @@ pub struct DiskFit {
     /// The factor of record counts and file sizes: 1 where they fit.
     pub factor: f64,
     /// The space that was available when the factor was decided.
-    #[serde(rename = "at_hand_bytes")]
+    #[serde(alias = "at_hand_bytes")]
     pub available_bytes: u64,
     /// The size of the largest experiment before shrinking.
-    #[serde(rename = "wanted_bytes")]
+    #[serde(alias = "wanted_bytes")]
     pub required_bytes: u64,
 }
 

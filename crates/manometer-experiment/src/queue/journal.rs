@@ -127,7 +127,7 @@ pub(super) struct StateTransition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The folders whose data it created: later runs of the set may replace them.
-    #[serde(rename = "made", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "made", default, skip_serializing_if = "Vec::is_empty")]
     pub created: Vec<PathBuf>,
 }
 

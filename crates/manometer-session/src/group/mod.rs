@@ -212,8 +212,8 @@ impl Group<'_> {
         match event {
             WorkerEvent::Message(_, Message::Done) => member.is_done = true,
             WorkerEvent::Message(_, Message::Error { text }) => return Some(format!("failed: {text}")),
-            WorkerEvent::Message(received_ns, Message::Clock { now, in_step }) => {
-                member.clock = Some((received_ns, now, in_step));
+            WorkerEvent::Message(received_ns, Message::Clock { now, sync }) => {
+                member.clock = Some((received_ns, now, sync));
             }
             WorkerEvent::Message(_, message) => {
                 member.is_ready |= matches!(message, Message::Ready { .. });

@@ -23,6 +23,7 @@ pub(super) fn document(summary: &Summary) -> Value {
         "latency_us": latency,
         "response_us": response,
         "loop": summary.pace.name(),
+        "offered": summary.asked(),
         "asked": summary.asked(),
         "dropped": summary.dropped,
         "facts": summary.facts,

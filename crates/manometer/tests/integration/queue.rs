@@ -319,7 +319,7 @@ fn a_set_interrupted_while_it_prepares_says_so_and_what_it_made() {
     running.end().status(1).err_has(&["interrupted while preparing"]);
     assert_eq!(states(&scene, "001"), ["running", "interrupted"]);
     let last: Value = serde_json::from_str(scene.read("all/queue.jsonl").lines().last().unwrap()).unwrap();
-    assert!(last["made"][0].as_str().unwrap().ends_with("data/writer"), "{last}");
+    assert!(last["created"][0].as_str().unwrap().ends_with("data/writer"), "{last}");
 }
 
 /// `SHORT` with a primary whose pace is steady, and more samples.
@@ -548,7 +548,7 @@ fn what_was_shrunk_to_be_prepared_is_what_a_run_finds() {
     assert_eq!(size("data/writer/0.data"), prepared);
     let environment = scene.json("rec/environment.json");
     assert_eq!(environment["workloads"]["writer"]["made"], serde_json::json!([]), "nothing was made anew");
-    assert_eq!(environment["fit"]["wanted_bytes"], 1024 * MIB);
+    assert_eq!(environment["fit"]["required_bytes"], 1024 * MIB);
     scene.run("run fit.toml --out rec --resume").status(0).err_has(&["nothing to do"]);
     scene
         .run("run fit.toml --out rec --resume --set writer.file_size=2GiB")

@@ -31,7 +31,7 @@ pub(super) const STATE: &[StateColumn] = &[
     ("frozen_memtables", "memtables", "Memtables that wait to be flushed."),
     ("block_cache_bytes", "B", "Blocks and sorted views in the caches."),
     ("snapshots", "snapshots", "Open snapshots, including those of scans."),
-    ("postponed_ranges", "ranges", "Ranges whose rewrite is deferred while the device is under pressure."),
+    ("deferred_ranges", "ranges", "Ranges whose rewrite is deferred while the device is under pressure."),
     ("sync_latency", "s", "A sync of the write-ahead log, median; measured with `feel_pressure`."),
     ("sync_latency_usual", "s", "What it takes without a neighbour, as learned."),
     ("read_latency", "s", "A read of a block that had to wait for the device, median; measured with `feel_pressure`."),
@@ -44,7 +44,7 @@ pub(super) const STATE: &[StateColumn] = &[
     ("stalled", "s/s", "Time that writers waited for a flush, summed over writers."),
     ("slowdowns", "slowdowns/s", "Times that a writer was slowed down because compaction was behind."),
     ("slowed", "s/s", "Time that writers were slowed down, summed over writers."),
-    ("squeezed", "s/s", "Share of time that the device was under pressure, with `feel_pressure`."),
+    ("under_pressure", "s/s", "Share of time that the device was under pressure, with `feel_pressure`."),
     ("paused", "s/s", "Time that compaction was paused under pressure."),
     ("lingered", "s/s", "Time that writers waited to share a sync under pressure, summed over writers."),
     ("block_cache_hits", "blocks/s", "Blocks found in the block cache."),
@@ -54,7 +54,7 @@ pub(super) const STATE: &[StateColumn] = &[
     ("flush_written_bytes", "B/s", "Bytes written by flushes."),
     ("compaction_written_bytes", "B/s", "Bytes that compactions appended to ranges."),
     ("rebalance_written_bytes", "B/s", "Bytes written by range rewrites."),
-    ("postponed_bytes", "B/s", "Bytes of ranges whose rewrite was deferred; a range counts each time."),
+    ("deferred_bytes", "B/s", "Bytes of ranges whose rewrite was deferred; a range counts each time."),
 ];
 
 pub(super) struct RlsmState<'a> {
@@ -103,7 +103,7 @@ fn levels(stats: &Stats) -> BTreeMap<String, f64> {
         ("frozen_memtables", stats.frozen_memtables),
         ("block_cache_bytes", stats.cache_bytes),
         ("snapshots", stats.snapshots),
-        ("postponed_ranges", stats.postponed_ranges),
+        ("deferred_ranges", stats.postponed_ranges),
     ];
     let seconds = |latency: Option<Duration>| latency.map(|latency| latency.as_secs_f64());
     let sometimes = [
@@ -127,7 +127,7 @@ fn counters(stats: &Stats) -> BTreeMap<String, f64> {
         ("stalled", stats.stalled.as_secs_f64()),
         ("slowdowns", stats.slowdowns as f64),
         ("slowed", stats.slowed.as_secs_f64()),
-        ("squeezed", stats.squeezed.as_secs_f64()),
+        ("under_pressure", stats.squeezed.as_secs_f64()),
         ("paused", stats.paused.as_secs_f64()),
         ("lingered", stats.lingered.as_secs_f64()),
         ("block_cache_hits", stats.cache_hits as f64),
@@ -137,7 +137,7 @@ fn counters(stats: &Stats) -> BTreeMap<String, f64> {
         ("flush_written_bytes", stats.flush_bytes as f64),
         ("compaction_written_bytes", stats.compaction_bytes as f64),
         ("rebalance_written_bytes", stats.rebalance_bytes as f64),
-        ("postponed_bytes", stats.postponed_bytes as f64),
+        ("deferred_bytes", stats.postponed_bytes as f64),
     ];
     counters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
