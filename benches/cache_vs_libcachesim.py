@@ -40,7 +40,7 @@ for name in names:
 
 
 def repeated(sample: Path, path: Path) -> int:
-    """Writes the sample ten times over disjoint keys, with the next accesses found anew; returns how many requests."""
+    """Writes the sample ten times over disjoint keys, with the next accesses recomputed; returns how many requests."""
     lines = subprocess.run(["zstd", "-dc", sample], check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [[int(field) for field in line.split(",")[:3]] for line in lines if not line.startswith("#")]
     following, last = [0] * len(rows), {}

@@ -129,7 +129,7 @@ def ours_load(directory: Path) -> None:
 
 
 def ours_rate(directory: Path, workload: str) -> float:
-    """As theirs: a database that is written to is made anew, by a process of its own."""
+    """As theirs: a database that is written to is recreated, by a separate process."""
     more = []
     if workload in WRITERS:
         shutil.rmtree(directory, ignore_errors=True)

@@ -10,7 +10,7 @@ from scene import REPOSITORY, SHORT, skip
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Lists skipped tests beside those of the crates, for the closing lines of `make test`."""
+    """Lists skipped tests in addition to those of the crates, for the closing lines of `make test`."""
     file = os.environ.get("MANOMETER_SKIPPED_TESTS")
     if not (file and report.skipped and isinstance(report.longrepr, tuple)):
         return

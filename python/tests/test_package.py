@@ -1,4 +1,4 @@
-"""The package as installed: types, documentation, no sources beside the tests."""
+"""The package as installed: types, documentation, no sources next to the tests."""
 
 from __future__ import annotations
 

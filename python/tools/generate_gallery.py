@@ -4,7 +4,7 @@
     python/tools/generate_gallery.py DATA PAGE.html
 
 DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. This script measures the
-rest in twenty minutes: runs beside a neighbour in a closed and in an open loop, databases that grow, a replay, the
+rest in twenty minutes: runs with a neighbour in a closed and in an open loop, databases that grow, a replay, the
 search for an engine's highest rate, Redis and memcached under a trace. PAGE.html draws all charts as the report does,
 light or dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this
 repository as the current folder.
@@ -55,7 +55,7 @@ Works are cited as in [origins.md](origins.md). Here `manometer.plot` draws the 
 writes this page, and `gallery.html`, which draws the charts as the report does."""
 
 OWN = """
-name = "a writer beside RocksDB"
+name = "RocksDB with a writer"
 interval = "200ms"
 criterion = "response.read.p99"
 [device]
@@ -131,7 +131,7 @@ phase = "40s"
 """
 
 REPLAY = """
-name = "a trace beside a writer"
+name = "a trace with a writer"
 interval = "1s"
 criterion = "response.read.p99"
 [device]

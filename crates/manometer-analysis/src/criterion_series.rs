@@ -9,7 +9,7 @@ use crate::time_series::{TimeSeries, TimeWindow, latency, throughput};
 
 pub(crate) const SOLO: &str = "the primary does not run in a solo phase";
 
-/// The criterion in each stretch of `time` of `phase`, or why there is none.
+/// The criterion in each interval of `time` of `phase`, or why there is none.
 pub(crate) fn criterion_series(
     recording: &Recording,
     data: &RecordingData,
@@ -24,7 +24,7 @@ pub(crate) fn criterion_series(
     time.windows().iter().map(|window| in_window(recording, data, &primary.name, &metric, *window)).collect()
 }
 
-/// The criterion of the workload `primary` in one stretch of time.
+/// The criterion of the workload `primary` in one interval.
 fn in_window(
     recording: &Recording,
     data: &RecordingData,

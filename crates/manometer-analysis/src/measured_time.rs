@@ -1,8 +1,8 @@
-//! When a phase was measured: in one stretch of time, or, in an interleaved plan, in one for each of its blocks.
+//! When a phase was measured: in one interval, or, in an interleaved plan, in one for each of its blocks.
 
 use crate::time_series::{TimeSeries, TimeWindow};
 
-/// The stretches of time in which a phase was measured, in order and apart from each other; at least one.
+/// The intervals in which a phase was measured, in order and disjoint; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MeasuredTime(Vec<TimeWindow>);
 
@@ -12,23 +12,23 @@ impl MeasuredTime {
         (!windows.is_empty()).then_some(Self(windows))
     }
 
-    /// Its stretches.
+    /// Its intervals.
     pub(crate) fn windows(&self) -> &[TimeWindow] {
         &self.0
     }
 
-    /// Its length in seconds, without the time between its stretches.
+    /// Its length in seconds, without the time between its intervals.
     pub(crate) fn seconds(&self) -> f64 {
         self.0.iter().map(TimeWindow::seconds).sum()
     }
 
-    /// From the start of its first stretch to the end of its last.
+    /// From the start of its first interval to the end of its last.
     pub(crate) fn span(&self) -> TimeWindow {
         let begin_ns = self.0.first().map_or(0, |first| first.begin_ns);
         TimeWindow { begin_ns, end_ns: self.0.last().map_or(begin_ns, |last| last.end_ns) }
     }
 
-    /// The series of its stretches as one, with the times since its start.
+    /// The series of its intervals as one, with the times since its start.
     pub(crate) fn joined(&self, stretches: Vec<TimeSeries>) -> TimeSeries {
         let mut joined = TimeSeries::default();
         let start_ns = self.span().begin_ns;

@@ -52,7 +52,7 @@ impl PhaseResult<'_> {
         (count > 0 && needed.is_finite()).then(|| needed * self.length_s() / count as f64)
     }
 
-    /// The stretches in which it was measured, in seconds since the start of the recording; empty where it was not.
+    /// The intervals in which it was measured, in seconds since the start of the recording; empty where it was not.
     pub(crate) fn stretches_s(&self, recording: &Recording) -> Vec<(f64, f64)> {
         let windows = self.outcome.time().map_or(&[][..], MeasuredTime::windows);
         windows.iter().map(|window| window.bounds_s(recording)).collect()

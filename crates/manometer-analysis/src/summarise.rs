@@ -69,8 +69,8 @@ fn is_latency(criterion: &Criterion) -> bool {
 /// The pressures of one phase by metric.
 type Pressures = BTreeMap<String, IntervalEstimate>;
 
-/// The pressures of each phase by the criterion, and by its companion: the p99 latency of the main operation beside a
-/// throughput, the throughput beside a latency.
+/// The pressures of each phase by the criterion, and by its companion: the p99 latency of the main operation for a
+/// throughput, the throughput for a latency.
 fn pressures(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> BTreeMap<String, Pressures> {
     let mut all: BTreeMap<String, Pressures> = BTreeMap::new();
     let mut add = |metric: &str, results: &[PhaseResult<'_>]| {
@@ -90,7 +90,7 @@ fn pressures(recording: &Recording, data: &RecordingData, results: &[PhaseResult
     all
 }
 
-/// The criterion beside that of `recording`.
+/// The companion of the criterion of `recording`.
 fn companion(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> Option<Criterion> {
     let primary = recording.plan.primary()?;
     if is_latency(&recording.plan.criterion) {

@@ -1,5 +1,5 @@
 //! `summary.json`: the results of the analysis. The contract of `docs/recording.md`: fields may be added, never renamed;
-//! a number that was not measured is null, with a `reason` beside it.
+//! a number that was not measured is null, with a `reason`.
 
 use std::collections::BTreeMap;
 
@@ -196,7 +196,7 @@ pub struct PhaseSummary {
     /// Its state on the pressure scale; null without a pressure.
     #[serde(default)]
     pub scale_state: Option<ScaleState>,
-    /// The pressure by metric: of the throughput, and of the p99 latency of the primary's main operation, beside each other.
+    /// The pressure by metric: of the throughput, and of the p99 latency of the primary's main operation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pressures: BTreeMap<String, IntervalEstimate>,
     /// The performance of each neighbour.
@@ -212,7 +212,7 @@ pub struct PhaseSummary {
 }
 
 impl PhaseSummary {
-    /// The stretches in which it was measured, in seconds since the start of the recording: one, or one for each block.
+    /// The intervals in which it was measured, in seconds since the start of the recording: one, or one for each block.
     pub fn stretches_s(&self) -> Vec<(f64, f64)> {
         match self.blocks.is_empty() {
             true => self.start_s.zip(self.end_s).into_iter().collect(),

@@ -101,7 +101,7 @@ impl DiskLocks {
     }
 }
 
-/// The folder of the lock files: the same for all users of the host, whatever their temporary directory.
+/// The folder of the lock files: the same for all users of the host, with any temporary directory.
 fn lock_directory() -> PathBuf {
     let is_world_writable = fs::metadata(LOCK_DIRECTORY).is_ok_and(|folder| folder.permissions().mode() & 0o002 != 0);
     PathBuf::from(if is_world_writable { LOCK_DIRECTORY } else { FALLBACK_LOCK_DIRECTORY })

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_session::protocol::DatabaseReuse;
 
-/// What a run needs beside its experiment.
+/// What a run needs besides its experiment.
 pub struct RunSetup<'a> {
     /// The program whose verb `worker` runs a workload.
     pub program: PathBuf,

@@ -49,7 +49,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens a file, which may be compressed with xz, gzip or zstd, whatever its name.
+    /// Opens a file, which may be compressed with xz, gzip or zstd under any name.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
         let io_error = |source| ImportError::Io { path: path.to_owned(), source };
         let mut file = BufReader::new(File::open(path).map_err(io_error)?);

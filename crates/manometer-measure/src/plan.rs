@@ -126,7 +126,7 @@ pub struct Goal {
 pub enum Role {
     /// Its performance is judged.
     Primary,
-    /// It runs beside the primary.
+    /// It runs concurrently with the primary.
     Neighbour,
 }
 
@@ -151,7 +151,7 @@ pub enum BetterDirection {
     Lower,
 }
 
-/// A stretch of time in which no setting changes.
+/// An interval in which no setting changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Its name: `warmup`, `w0` (no neighbour), `w1` …, or `s1` … for a neighbour alone.
@@ -181,7 +181,7 @@ pub enum PhaseKind {
     Warmup,
     /// The primary runs alone: `w0`.
     Baseline,
-    /// The primary runs beside neighbours.
+    /// The primary runs with neighbours.
     Pressure,
 }
 

@@ -44,7 +44,7 @@ impl ProgramError {
     }
 }
 
-/// Runs `program` with `arguments`, for `limit` at most, and returns what it printed, whatever its exit status.
+/// Runs `program` with `arguments`, for `limit` at most, and returns what it printed, with any exit status.
 pub(crate) fn run(program: &str, arguments: &[&str], limit: Duration) -> Result<Output, ProgramError> {
     let mut child = start(program, arguments)?;
     let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));

@@ -20,7 +20,7 @@ pub(crate) enum PhaseOutcome {
     Cut,
 }
 
-/// The stretch of time in which a phase ran.
+/// The interval in which a phase ran.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PhaseSpan<'a> {
     /// The plan that it is a part of.
@@ -49,7 +49,7 @@ impl PhaseSpan<'_> {
         }
     }
 
-    /// Who runs beside the primary, each with its settings as they are in this phase: `writer iodepth 16, reader`.
+    /// The neighbours that run, each with its settings as they are in this phase: `writer iodepth 16, reader`.
     pub(crate) fn neighbours(&self) -> String {
         let Phase { running, settings, .. } = self.phase;
         let of = |name: &String| {

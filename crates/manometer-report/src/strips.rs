@@ -30,7 +30,7 @@ pub(crate) struct TimeRow {
     pub(crate) high: Option<f64>,
     /// The phase's id, in the uppermost strip; none for a block, of which there are too many.
     pub(crate) label: Option<String>,
-    /// Who runs beside the primary in the phase, and with what settings, in the uppermost strip.
+    /// The neighbours in the phase, with their settings, in the uppermost strip.
     pub(crate) more: Option<String>,
     /// The same where bands are too narrow for it: the phase's own name, if that is shorter.
     pub(crate) short: Option<String>,

@@ -49,7 +49,7 @@ pub(crate) fn latency(us: f64) -> String {
     }
 }
 
-/// A stretch of time given in seconds.
+/// A duration given in seconds.
 pub(crate) fn seconds(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {

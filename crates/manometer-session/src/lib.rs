@@ -1,7 +1,7 @@
 //! Sessions: one worker loop, and the controller that drives it.
 //!
 //! A worker runs one workload. It reads a [`protocol::Job`] and then control lines, and writes [`protocol::Message`]s: as a
-//! process of its own ([`worker`]) or on a thread of this one. Its loop ([`session`]) owns the sample tick, the
+//! separate process ([`worker`]) or on a thread of this one. Its loop ([`session`]) owns the sample tick, the
 //! timetable, refusals and every message; what a workload must be able to do is
 //! [`manometer_workload::workload::Workload`].
 //!

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The worker first prepares its files or its database, sends [`Message::Ready`], and waits. The end of standard
-//! input is `stop`: a worker does not outlive whoever started it.
+//! input is `stop`: a worker does not outlive its parent.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Why a workload failed, whatever its kind.
+//! Why a workload of any kind failed.
 
 use manometer_target::engine::EngineError;
 

@@ -85,7 +85,7 @@ impl WorkloadSettings {
         }
     }
 
-    /// The marker of the workload's database once it is loaded with `seed`. `None` if it has no database of its own,
+    /// The marker of the workload's database once it is loaded with `seed`. `None` if it has no separate database,
     /// for a trace, which would have to be read first, and for invalid settings.
     pub fn marker(&self, seed: u64) -> Option<DatabaseManifest> {
         match self {
@@ -118,7 +118,7 @@ impl WorkloadSettings {
         rapidhash_v3(&text)
     }
 
-    /// Whether the workload leaves data of its own in its directory.
+    /// Whether the workload leaves its own data in its directory.
     pub fn keeps_data(&self) -> bool {
         match self {
             Self::Command(_) | Self::Io(_) | Self::Files(_) => true,

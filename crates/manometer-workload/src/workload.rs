@@ -45,7 +45,7 @@ pub trait Workload {
     /// The workload failed.
     fn is_over(&mut self) -> Result<bool, WorkloadError>;
 
-    /// Works until `deadline_ns` at most; by default it only waits, for workloads with threads of their own.
+    /// Works until `deadline_ns` at most; by default it only waits, for workloads with their own threads.
     ///
     /// # Errors
     /// The workload failed.

@@ -1,4 +1,4 @@
-//! The `manometer` command line: one module per verb, no logic of its own.
+//! The `manometer` command line: one module per verb, no logic.
 //!
 //! ```text
 //! manometer run experiments/quick.toml --out recording

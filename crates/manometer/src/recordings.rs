@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The file name of the report in the recording's folder.
 pub const FILE: &str = "report.html";
 
-/// Analyses the recording in `dir`, writes `summary.json` and the report beside it.
+/// Analyses the recording in `dir`, writes `summary.json` and the report into it.
 pub fn summarise_and_write(dir: &Path) -> anyhow::Result<AnalysedRecording> {
     let recorded = read(dir)?;
     write_summary(dir, &recorded.summary)?;

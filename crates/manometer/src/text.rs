@@ -89,7 +89,7 @@ fn longest_needed(summary: &Summary) -> Option<String> {
     Some(format!("\nIntervals: {}.", longest.reason))
 }
 
-/// The metric whose pressure stands beside that of the criterion.
+/// The metric whose pressure is shown next to that of the criterion.
 fn companion(summary: &Summary) -> Option<String> {
     // An import may have no latencies by interval: an empty column says nothing.
     let measured = |phase: &&PhaseSummary| !summary.is_baseline(phase);

@@ -194,7 +194,7 @@ pub(super) fn common_criterion<'a>(runs: impl Iterator<Item = &'a Run>) -> Resul
     }
 }
 
-/// The groups with the same settings. If each side has only one group, these two, whatever their settings.
+/// The groups with the same settings. If each side has only one group, these two, even if their settings differ.
 fn matching_groups<'a, 'b>(a: &'b [RunGroup<'a>], b: &'b [RunGroup<'a>]) -> Vec<(&'b RunGroup<'a>, &'b RunGroup<'a>)> {
     if let ([group_a], [group_b]) = (a, b) {
         return vec![(group_a, group_b)];

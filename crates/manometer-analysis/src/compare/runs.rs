@@ -122,8 +122,8 @@ impl<'a> RunGroup<'a> {
     }
 }
 
-/// The recordings of `path`: itself, or those in it (in its `runs`, if it has that); and the folders beside them that are not
-/// recordings.
+/// The recordings of `path`: itself, or those in it (in its `runs`, if it has that); and the directories next to them
+/// that are not recordings.
 ///
 /// # Errors
 /// There is no recording.

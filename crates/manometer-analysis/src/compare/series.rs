@@ -151,7 +151,7 @@ pub fn compare_series(recordings: &[RunSet], bound: f64) -> Result<SeriesCompari
     let all_runs = || recordings.iter().flat_map(|runs| &runs.runs);
     let criterion = common_criterion(all_runs())?.clone();
     let groups: Vec<Vec<RunGroup<'_>>> = recordings.iter().map(RunSet::groups).collect();
-    // Without a sweep in any recording, single recordings are compared whatever their settings.
+    // Without a sweep in any recording, single recordings are compared even if their settings differ.
     let ignore_settings = groups.iter().all(|groups| groups.len() == 1);
     let last = groups.last().map(Vec::as_slice).unwrap_or_default();
     let mut phases = Vec::new();

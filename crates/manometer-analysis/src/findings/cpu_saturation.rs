@@ -33,8 +33,8 @@ fn all_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
     let (phase, most) = saturated.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let ids: Vec<&str> = saturated.iter().map(|(id, _)| *id).collect();
     let sentence = format!(
-        "The processors were saturated in {}: {:.0} % busy in {phase}. A neighbour then takes processor time, whatever \
-         it does to the device.",
+        "The processors were saturated in {}: {:.0} % busy in {phase}. A neighbour then takes processor time, \
+         regardless of what it does to the device.",
         phase_list(&ids),
         100.0 * most
     );

@@ -19,7 +19,7 @@ pub(super) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The measured phases, each with the stretches of time in which it was measured.
+    /// The measured phases, each with the intervals in which it was measured.
     pub(super) fn measured_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, &'a [TimeWindow])> {
         self.results.iter().filter_map(|result| Some((result, result.outcome.time().ok()?.windows())))
     }

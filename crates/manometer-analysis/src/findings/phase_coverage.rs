@@ -112,7 +112,7 @@ fn missing_in<'a>(interval_s: f64, result: &'a PhaseResult<'_>) -> Option<(&'a s
         false => (result.blocks.len() as f64, 0),
     };
     result.performance.estimate.mean.filter(|_| intervals.is_finite())?;
-    // A stretch need not start and end on the boundary of an interval: one of them may lie across it.
+    // A measured interval need not start and end on the boundary of a sample interval, which may lie across it.
     let expected = SAMPLES_SHARE * (intervals - stretches as f64).floor();
     let samples = result.performance.estimate.samples;
     ((samples as f64) < expected).then_some((result.id(), samples, intervals))

@@ -1,4 +1,4 @@
-//! Least squares with groups: a response explained by indicator columns, each group with a level of its own.
+//! Least squares with groups: a response explained by indicator columns, each group with its own level.
 
 use std::collections::BTreeMap;
 

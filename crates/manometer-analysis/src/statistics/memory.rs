@@ -1,9 +1,9 @@
 //! The means of the phases of one run, with the memory of the run estimated from all its phases together.
 //!
 //! A phase of two minutes shows little of its own autocorrelation. Its noise, however, comes from the same engine, device
-//! and compaction as that of the other phases, whatever its level and size are. Each noise model (`noise_model`) has a
+//! and compaction as that of the other phases, regardless of its level and size. Each noise model (`noise_model`) has a
 //! likelihood in each phase, from the phase's cosine contrasts with its own, unknown variance. The phases vote together;
-//! a phase whose contrasts fit the others' models badly keeps a memory of its own. What the models say of the mean's
+//! a phase whose contrasts fit the others' models badly has its own estimate. What the models say of the mean's
 //! variance makes a mixture of Student's distributions, whose quantiles give the standard error and its degrees of
 //! freedom. `docs/decisions/0011-memory-of-a-run.md` has the reasons, `tests/integration/coverage.rs` the coverage.
 

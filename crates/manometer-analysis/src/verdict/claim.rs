@@ -30,7 +30,7 @@ pub(super) fn effect(criterion: &Criterion, primary: &str, subject: &Subject, pr
         };
     }
     let interval = match (pressure.ci_low, pressure.ci_high) {
-        // A latency is at least 0, whatever a wide interval says.
+        // A latency is at least 0, even if the interval is wider.
         (Some(low), Some(high)) => {
             format!(" (95 % interval {} to {})", figure((1.0 + low).max(0.0)), figure(1.0 + high))
         }

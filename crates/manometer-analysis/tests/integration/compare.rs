@@ -173,7 +173,10 @@ fn runs_of_a_sweep_are_compared_with_those_of_the_same_settings() {
     assert_eq!(comparison.not_compared, ["B writer.block_size = 1MiB (w0, w1)"]);
     assert_eq!(compared(&b, &a).not_compared, ["A writer.block_size = 1MiB (w0, w1)"]);
     let single = compared(&a.join("runs/000"), &a.join("runs/001"));
-    assert!(find(&single, "w0").verdict == PhaseVerdict::Different, "two runs alone are compared whatever was set");
+    assert!(
+        find(&single, "w0").verdict == PhaseVerdict::Different,
+        "two single runs are compared even if their settings differ"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! First in, first out: evicts the object admitted first, whatever its requests.
+//! First in, first out: evicts the object admitted first, regardless of later requests.
 
 use super::queue::{QueueDiscipline, QueuePolicy};
 use super::{CacheConfig, PolicyKind};

@@ -3,7 +3,7 @@
 //!
 //! A stack holds objects by last request: those of the large LIR set, those of the small HIR set, and ghosts, down to
 //! the last LIR object. An object requested while it is in the stack has a shorter recency than that one and takes its
-//! place. As in the authors' program the stack has no limit of its own. With sizes both sets are in bytes, and the LIR
+//! place. As in the authors' program the stack has no separate limit. With sizes both sets are in bytes, and the LIR
 //! set shrinks for an object larger than the HIR set.
 
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};

@@ -4,7 +4,7 @@ use manometer_measure::plan::Settings;
 
 use super::{Experiment, PlanStep, SettingChange, Workload, format_value};
 
-/// The workloads of one phase beside the primary, and the settings that have changed by then.
+/// The neighbours in one phase, and the settings that have changed by then.
 #[derive(Debug, Clone)]
 pub(crate) struct PhaseState {
     /// The phase's label.

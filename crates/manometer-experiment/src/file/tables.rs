@@ -39,7 +39,7 @@ pub struct ExperimentTable {
     pub prepare: PrepareSettings,
     /// The workload whose performance is judged.
     pub primary: Option<PrimaryTable>,
-    /// The workloads that run beside the primary.
+    /// The workloads that run concurrently with the primary.
     #[serde(default)]
     pub neighbour: Vec<NeighbourTable>,
     /// The phases of one run.
@@ -97,7 +97,7 @@ fn primary() -> String {
     "primary".to_owned()
 }
 
-/// A workload that runs beside the primary.
+/// A workload that runs concurrently with the primary.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourTable {
     /// Name of the workload in the recording. With `instances`, they are called `name1`, `name2` …

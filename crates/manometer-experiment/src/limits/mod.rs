@@ -30,9 +30,9 @@ pub enum Isolation {
     /// No isolation: a plain process.
     #[default]
     None,
-    /// A control group of its own.
+    /// A separate control group.
     Cgroup,
-    /// A container of its own, run by podman or docker.
+    /// A separate container, run by podman or docker.
     Container,
 }
 

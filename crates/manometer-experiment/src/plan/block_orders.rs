@@ -2,8 +2,8 @@
 //!
 //! The orders come from a Williams design (Williams 1949): a Latin square, or a pair of mirrored ones for an odd number of
 //! treatments, in which every treatment is in every place equally often and directly after every other one equally often.
-//! Which treatment stands for which phase is random, anew for each square, and the rows of all squares are shuffled, so that
-//! nothing periodic on the host can keep step with the plan.
+//! Which treatment stands for which phase is random, drawn again for each square, and the rows of all squares are
+//! shuffled, so that nothing periodic on the host can keep step with the plan.
 
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;

@@ -108,7 +108,7 @@ fn primary_alone(
     })
 }
 
-/// Each neighbour alone, once with each of the settings that it runs with beside the primary.
+/// Each neighbour alone, once with each of the settings that it has as a neighbour.
 fn solo_phases(experiment: &Experiment, states: &[PhaseState]) -> Vec<Phase> {
     let Some(warmup) = experiment.times.solo else { return Vec::new() };
     let mut phases: Vec<Phase> = Vec::new();

@@ -71,7 +71,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         }
     }
 
-    /// Runs `job` with an account of its own; `begun` as in [`session`]. Returns how it settled and the bytes written.
+    /// Runs `job` with a separate account; `begun` as in [`session`]. Returns how it settled and the bytes written.
     fn run_accounted(
         &mut self,
         what: &'static str,
@@ -200,7 +200,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         Ok(())
     }
 
-    /// Copies with an account of its own, which is checked during the copy.
+    /// Copies with a separate account, which is checked during the copy.
     fn copy_accounted<T>(
         &mut self,
         copy: impl FnOnce(&mut dyn FnMut() -> Result<(), PrepareError>) -> Result<T, PrepareError>,

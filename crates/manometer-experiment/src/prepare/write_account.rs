@@ -240,7 +240,7 @@ fn close_unfinished_writes(ledger: &mut Ledger, now: Option<&CounterReading>) ->
 
 /// Writes the page cache of the file system of `directory` to the device.
 fn sync_file_system(directory: &Path) {
-    // A write error is reported to whoever wrote.
+    // A write error is reported to the writer.
     let _ = File::open(directory).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
 }
 

@@ -5,7 +5,7 @@ use super::recorded_trace::Key;
 /// The size of the first class, and the alignment of all sizes.
 const CHUNK_MIN: u64 = 96;
 const ALIGN: u64 = 8;
-/// The overhead of an item beside its key and its value, with a reserve: a value that leaves this space free fits its
+/// The overhead of an item besides its key and its value, with a reserve: a value that leaves this space free fits its
 /// chunk and no smaller one.
 const ITEM_BYTES: u64 = 64;
 /// The shortest value.
@@ -27,8 +27,8 @@ pub(super) struct SlabSpread {
 }
 
 impl SlabSpread {
-    /// Spreads `keys` over the classes up to `chunk_max`; nothing where the largest chunk has no space for a value beside
-    /// the longest key.
+    /// Spreads `keys` over the classes up to `chunk_max`; nothing where the largest chunk has no space for a value
+    /// besides the longest key.
     pub(super) fn new(keys: &[Key], chunk_max: u64) -> Option<Self> {
         let longest = keys.iter().map(|key| u64::from(key.key_bytes)).max()?;
         let chunks = chunk_sizes(longest + ITEM_BYTES + VALUE_MIN, chunk_max);

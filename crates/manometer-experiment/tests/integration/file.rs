@@ -500,7 +500,7 @@ fn a_closing_phase_needs_somebody_to_be_alone() {
     assert_refused(load(&text), &text, "closing", &["closing", "needs a primary"]);
 }
 
-/// The errors of an interleaved plan with `primary` and `plan` beside its usual keys.
+/// The errors of an interleaved plan with `primary` and `plan` in addition to its usual keys.
 fn interleaved_errors(workloads: &str, plan: &str) -> String {
     let head = "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n";
     let design = "[plan]\ndesign = \"interleaved\"\nrounds = 5\nblock = \"3s\"\nwashout = \"1s\"\n";

@@ -1,6 +1,6 @@
 //! Captures the requests that reach a block device, in the format of `blkparse`.
 //!
-//! The kernel reports each request as block events in tracefs; a tracing instance of our own keeps them apart from other
+//! The kernel reports each request as block events in tracefs; a separate tracing instance keeps them apart from other
 //! tracers. `manometer-trace` reads such traces.
 
 mod blkparse;

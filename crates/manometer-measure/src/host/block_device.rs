@@ -59,7 +59,7 @@ fn numbered(number: u64) -> Option<Device> {
     Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
 }
 
-/// The device mounted at `dir`, for file systems such as Btrfs that have a device number of their own.
+/// The device mounted at `dir`, for file systems such as Btrfs that have their own device number.
 fn mounted_device(dir: &Path) -> Option<Device> {
     let source = mount_of(dir)?.source.filter(|source| source.starts_with("/dev/"))?;
     numbered(fs::metadata(source).ok()?.rdev())

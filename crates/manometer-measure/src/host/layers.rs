@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// A sysfs of `devices` (folder below `block/`, its files with their text), each with a number of its own.
+    /// A sysfs of `devices` (folder below `block/`, its files with their text), each with its own number.
     struct Sysfs(tempfile::TempDir);
 
     impl Sysfs {

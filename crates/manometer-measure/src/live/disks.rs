@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::host::Layer;
 
-/// The sector of the kernel's counters, whatever the sector size of the device.
+/// The sector of the kernel's counters, independent of the sector size of the device.
 const SECTOR_BYTES: f64 = 512.0;
 
 /// The counters of a layer since boot.

@@ -1,6 +1,7 @@
 //! The current state of the host's storage: a device, its layers, the processes that use storage, and stalls.
 //!
-//! It reads only `/proc` and `/sys`, so that it works beside any load. Observers ([`crate::host`]) record the same for later.
+//! It reads only `/proc` and `/sys`, so that it works under any load. Observers ([`crate::host`]) record the same for
+//! later.
 
 mod disks;
 mod processes;

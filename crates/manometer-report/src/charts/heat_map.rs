@@ -144,7 +144,7 @@ impl Plane {
         ]
     }
 
-    /// The queue depth across, as the field draws it, else whatever has more values.
+    /// The queue depth across, as the field draws it, else the setting with more values.
     fn turned(self) -> Self {
         let Some(y) = self.y else { return self };
         let weight = |axis: &Axis| (short(&axis.name) == "iodepth", axis.values.len());

@@ -1,6 +1,6 @@
 //! The charts: a Vega-Lite file of the folder `charts/` and a file of [`figures`] each.
 //!
-//! [`figures`] has the list of all charts; what several of them share is in the modules beside it.
+//! [`figures`] has the list of all charts; what several of them share is in the other modules here.
 
 mod chart;
 pub(crate) mod figures;

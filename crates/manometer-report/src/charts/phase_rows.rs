@@ -1,4 +1,4 @@
-//! The phases of several runs beside one another, for charts that join them.
+//! The phases of several runs side by side, for charts that join them.
 
 use manometer_analysis::summary::PhaseSummary;
 use manometer_measure::plan::PhaseKind;
@@ -16,7 +16,7 @@ pub(super) struct Run<'a, 's> {
     pub(super) order: usize,
 }
 
-/// The runs in order, each with a name of its own.
+/// The runs in order, each with a distinct name.
 pub(super) fn runs<'a, 's>(readers: &'s [RecordingReader<'a>]) -> Vec<Run<'a, 's>> {
     let names = distinct_names(readers.iter().map(|reader| reader.recorded));
     let run = |(order, (reader, name))| Run { reader, name, order };

@@ -116,7 +116,7 @@ fn runs_are_lines_over_the_same_phases() {
     let drawn = draw("pressure-lines", &sweep(dir.path())).unwrap();
     assert_eq!(distinct(&drawn, "strip"), ["throughput of the primary (ops/s)", "pressure against w0"]);
     assert_eq!(distinct(&drawn, "phase"), ["w0", "w1", "w2", "w3"]);
-    assert_eq!(distinct(&drawn, "run").len(), 3, "two runs with the same settings have names of their own");
+    assert_eq!(distinct(&drawn, "run").len(), 3, "two runs with the same settings have different names");
     let bars = draw("pressure-bars", &sweep(dir.path().join("again").as_path())).unwrap();
     assert_eq!(bars.rows.len(), 9);
     assert!(bars.alt_text.contains("greatest pressure"), "{}", bars.alt_text);

@@ -15,7 +15,7 @@ const NOT_SHOWN: [&str; 2] = ["clock", "state_units"];
 /// The end of the name of a fact that says why the one before it is null.
 const REASON: &str = "_reason";
 
-/// How deep nested facts are shown as facts of their own; deeper ones as JSON.
+/// How deep nested facts are shown as separate facts; deeper ones as JSON.
 const DEPTH: usize = 3;
 
 pub(super) fn section(recording: &Recording, level: usize) -> String {

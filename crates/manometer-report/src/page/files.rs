@@ -10,7 +10,7 @@ use manometer_measure::human;
 use super::html::{escape, link};
 use crate::ReportError;
 
-/// The files of a recording beside its series and logs, and what they hold.
+/// The files of a recording besides its series and logs, and what they hold.
 const FILES: [(&str, &str); 5] = [
     ("summary.json", "what the analysis says"),
     ("experiment.toml", "the experiment exactly as run"),

@@ -131,7 +131,7 @@ fn own_pressure(pressure: &IntervalEstimate) -> String {
     }
 }
 
-/// The pressure by the criterion, and those by other metrics beside it.
+/// The pressure by the criterion, followed by those by other metrics.
 fn pressures(reader: &RecordingReader, phase: &PhaseSummary) -> String {
     let others = phase.pressures.iter().filter(|(metric, _)| **metric != reader.summary.criterion.metric);
     let others = others

@@ -30,7 +30,9 @@ const BARRIER_NS: u64 = 300_000_000;
 /// Clock readings of each other host; the fastest answer counts.
 const ROUND_TRIPS: usize = 32;
 /// The name of the local host, where no command is needed.
-pub const HERE: &str = "here";
+pub const LOCAL: &str = "local";
+/// The former name of [`LOCAL`].
+const HERE: &str = "here";
 /// How long the other workers may take to end after one is lost, in nanoseconds.
 const END_TIMEOUT_NS: u64 = 10_000_000_000;
 
@@ -64,7 +66,7 @@ pub trait GroupObserver {
 }
 
 /// Runs the `jobs` in a worker process each, on the `hosts` in turn (commands that lead to another host's `program`, or
-/// [`HERE`]; none for here), until all have ended or `interrupted`.
+/// [`LOCAL`]; none for here), until all have ended or `interrupted`.
 ///
 /// # Errors
 /// A worker could not be started, failed or was lost.
@@ -78,7 +80,7 @@ pub fn run(
     let mut group = Group { controller: Controller::default(), members: Vec::new(), interrupted, observer };
     let hosts: Vec<Option<&str>> = match hosts {
         [] => vec![None],
-        hosts => hosts.iter().map(|on| (on != HERE).then_some(on.as_str())).collect(),
+        hosts => hosts.iter().map(|on| (on != LOCAL && on != HERE).then_some(on.as_str())).collect(),
     };
     for (index, (job, on)) in jobs.iter().zip(hosts.into_iter().cycle()).enumerate() {
         group.controller.start_process(&mut command(program, on), job, Ok)?;

@@ -1,7 +1,7 @@
 //! Data to write: cheap to generate, and neither compressible nor deduplicable by a device.
 //!
-//! A pool of random words is generated once. Every 4 KiB sector takes a random stretch of it, XORed with a fresh random
-//! word. A stretch is random and so cannot be compressed, and two sectors, even of the same stretch, share no run of
+//! A pool of random words is generated once. Every 4 KiB sector takes a random slice of it, XORed with a fresh random
+//! word. A slice is random and so cannot be compressed, and two sectors, even of the same slice, share no run of
 //! bytes that a compressor could find again. The first 16 bytes of each sector hold [`MAGIC`], which identifies files
 //! of Manometer, and a number that is unique within a run: no two sectors are equal.
 
@@ -16,7 +16,7 @@ pub const SECTOR_BYTES: usize = 4096;
 
 const WORD_BYTES: usize = 8;
 const SECTOR_WORDS: usize = SECTOR_BYTES / WORD_BYTES;
-/// 256 KiB: much larger than a sector, and small beside the caches that the measured program needs.
+/// 256 KiB: much larger than a sector, and small compared with the caches that the measured program needs.
 const POOL_WORDS: usize = 32 * 1024;
 
 /// An endless source of unique sectors, determined by its seed.

@@ -56,7 +56,7 @@ fn no_other_crate_repeats_the_features_of_the_engines() {
         if path.ends_with("manometer-target/Cargo.toml") || !manifest.contains("[features]") {
             continue;
         }
-        // The command line has a verb of its own for rlsm.
+        // The command line has a separate verb for rlsm.
         let repeated = |name: &str| name != "rlsm" && ENGINES.iter().any(|info| info.name == name);
         let names = entries(&manifest, "features");
         assert!(!names.iter().any(|(name, _)| repeated(name)), "{}: {names:?}", path.display());

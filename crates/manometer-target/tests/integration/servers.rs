@@ -680,7 +680,7 @@ fn scans_are_refused_for_want_of_an_order() {
 
 /// Not a test: a process that opens an engine, prints which server it started, and waits to be killed.
 #[test]
-#[ignore = "run by the test below in a process of its own"]
+#[ignore = "run by the test below in a separate process"]
 fn someone_who_is_killed() {
     let name = std::env::var("MANOMETER_TEST_SERVER").expect("it is started as a child");
     let place = Place::new();

@@ -48,7 +48,7 @@ pub struct RequestKind {
     pub bytes_share: Option<f64>,
     /// Request sizes in bytes.
     pub size_bytes: Option<Distribution>,
-    /// The share that start where the request before them on their device ended, whatever its kind.
+    /// The share that start where the request before them on their device ended, of any kind.
     pub sequential_share: Option<f64>,
 }
 

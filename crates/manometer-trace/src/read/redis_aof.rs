@@ -163,7 +163,7 @@ impl Aof {
 fn no_command(bytes: &[u8]) -> Fault {
     let shown = text::show(bytes);
     if bytes.starts_with(b"REDIS") {
-        return format!("it begins with an RDB image, {shown}: name the `.incr.aof` file beside it").into();
+        return format!("it begins with an RDB image, {shown}: name its `.incr.aof` file").into();
     }
     format!("a command begins with {shown}: expected `*` and the number of its words").into()
 }

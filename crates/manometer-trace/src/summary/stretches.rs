@@ -55,7 +55,7 @@ impl Stretches {
     pub(super) fn bytes(&self) -> Result<Estimate, String> {
         if self.too_long {
             return Err(format!(
-                "requests reach over more than 1 TiB, or over 256 TiB together, among more than {} stretches apart from \
+                "requests reach over more than 1 TiB, or over 256 TiB together, among more than {} extents apart from \
                  one another",
                 self.stretches_max
             ));

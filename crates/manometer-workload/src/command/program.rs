@@ -189,7 +189,7 @@ fn guard(group: Pid) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
 }
 
-/// Forwards the lines of `output` on a thread of its own until the output ends or the receiver is gone.
+/// Forwards the lines of `output` on a separate thread until the output ends or the receiver is gone.
 fn forward_lines(output: Option<impl Read + Send + 'static>, is_error: bool, lines: SyncSender<Line>) {
     let Some(mut output) = output else { return };
     std::thread::spawn(move || {

@@ -99,7 +99,7 @@ fn work(
     let mut counted_ns = clock.now_ns();
     let driven = std::thread::scope(|scope| {
         let (shared, writers) = (&shared, data.writers());
-        // Writers have the first numbers, whatever the number of readers.
+        // Writers have the first numbers, for any number of readers.
         let mut start = |number: u32| {
             let run = move || {
                 if let Err(ThreadEnd::Failed(error)) = data.work(shared, number, writers) {

@@ -54,8 +54,7 @@ fn mapped(settings: &IoSettings) -> Result<(), SettingError> {
     let engine = settings.io_engine.filter(|engine| engine.is_mapped());
     if let Some(memory) = settings.memory {
         let Some(engine) = engine.filter(|engine| engine.has_memory()) else {
-            let wanted =
-                "only recycle and recycle_map hold memory of their own: leave it out; for mmap, limit memory.max";
+            let wanted = "only recycle and recycle_map have their own memory: leave it out; for mmap, limit memory.max";
             return Err(SettingError::new("memory", memory, wanted));
         };
         if !(LEAST_MEMORY_BYTES..=MOST_MEMORY_BYTES).contains(&memory.0) {

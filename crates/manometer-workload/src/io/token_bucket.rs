@@ -6,7 +6,7 @@ use manometer_measure::Rate;
 const BURST_S: f64 = 0.01;
 
 /// Tokens come in evenly; each request takes its own. A request that is larger than the bucket leaves it in
-/// debt, so that the rate holds in the long run whatever the requests' size.
+/// debt, so that the rate holds in the long run for requests of any size.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TokenBucket {
     rate: Rate,

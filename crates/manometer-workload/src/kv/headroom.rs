@@ -17,7 +17,7 @@ use super::plan_history::PlanHistory;
 use super::sampler::Sampler;
 use super::threads::run_threads;
 
-/// The best of several stretches counts, because workloads that prepare at the same time only slow the client down.
+/// The best of several intervals counts, because workloads that prepare at the same time only slow the client down.
 const STRETCHES: u32 = 4;
 const STRETCH_NS: u64 = 250_000_000;
 

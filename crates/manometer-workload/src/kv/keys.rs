@@ -114,7 +114,7 @@ pub struct KeyBuffer {
     from: usize,
 }
 
-/// Digits that are written at once, whatever the number: five times four.
+/// Digits that are written at once, for any number: five times four.
 const DIGITS_WRITTEN: usize = 20;
 
 /// `0000` to `9999`.

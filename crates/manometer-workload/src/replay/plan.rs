@@ -180,7 +180,7 @@ impl ReplaySettings {
         resolve(self).map(drop)
     }
 
-    /// Whether it leaves data of its own in its folder.
+    /// Whether it leaves its own data in its directory.
     pub(crate) fn keeps_data(&self) -> bool {
         check(self).is_ok_and(|(engine, options)| engine.storage == Storage::Disk && !options.use_external_server())
     }

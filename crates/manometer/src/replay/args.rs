@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long)]
     pub(super) processes: Option<u32>,
     /// Where the processes run, in turn: a command that starts manometer on another host, such as `ssh node2 manometer`, or
-    /// `here`; may be repeated. The trace has the same path on each host.
+    /// `local`; may be repeated. The trace has the same path on each host.
     #[arg(long, value_name = "COMMAND")]
     pub(super) on: Vec<String>,
     /// Load the keys that the trace expects to find, with the sizes in the trace.

@@ -24,7 +24,7 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
     );
     anyhow::ensure!(
         args.on.iter().all(|on| !on.trim().is_empty()),
-        "`--on` is empty: write a command such as `ssh node2 manometer`, or `here`"
+        "`--on` is empty: write a command such as `ssh node2 manometer`, or `local`"
     );
     anyhow::ensure!(
         args.input.trace.to_str() != Some("-"),

@@ -78,8 +78,8 @@ fn circles_of_imports_do_not_grow() {
         let (_, files_max, siblings_max) = CIRCLES.iter().find(|(of, ..)| *of == name).copied().unwrap_or((name, 0, 0));
         assert!(
             files <= files_max && siblings <= siblings_max,
-            "{name}: at most {files_max} files and {siblings_max} siblings may import in a circle: let what both need \
-             move into a module of its own\n{text}"
+            "{name}: at most {files_max} files and {siblings_max} siblings may import in a circle: move what both need \
+             into a separate module\n{text}"
         );
     }
 }

@@ -19,7 +19,7 @@ fn beside(table: &str) -> String {
     format!("{head}[[neighbour]]\nname = \"other\"\nkind = \"command\"\n{table}\n[plan]{plan}")
 }
 
-/// A shell script that says `5 ops` again and again, and starts a program of its own.
+/// A shell script that says `5 ops` again and again, and starts another program.
 const TALKER: &str = r#"
 command = ["sh", "-c", "sleep 600 & echo $! > child; while :; do echo 5 ops; sleep 0.05; done"]
 parser = "regex"
@@ -71,7 +71,7 @@ fn db_bench_is_the_primary() {
     assert!(samples.column("read.bytes").unwrap().iter().all(Option::is_none), "db_bench reports no bytes: a gap");
 }
 
-/// Starts a run with `TALKER` beside it and waits for what it has started.
+/// Starts a run with `TALKER` as a neighbour and waits for what it has started.
 fn with_talker(scene: &Scene) -> (Running, u32) {
     scene.write("talker.toml", &beside(TALKER));
     let running = scene.start("run talker.toml --out rec --set plan.phase=60s --set plan.baseline=200ms");

@@ -17,7 +17,7 @@ const PERSONALITIES: [(&str, &str, &str); 3] = [
     ("oltp", "files = 2\nmean_file_size = \"2MiB\"", "log"),
 ];
 
-/// A primary of `personality` beside an `io` neighbour.
+/// A primary of `personality` with an `io` neighbour.
 fn primary(personality: &str, settings: &str) -> String {
     format!(
         r#"

@@ -1,4 +1,4 @@
-//! Runs whose workloads have control groups of their own, and what is left of these.
+//! Runs whose workloads have separate control groups, and what is left of these.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn a_workload_in_a_control_group_is_observed_and_recorded() {
     let pid = running.pid();
     running.end().status(0);
     assert!(scene.path("rec/samples/writer.cgroup.parquet").is_file());
-    assert!(!scene.path("rec/samples/primary.cgroup.parquet").exists(), "it has no group of its own");
+    assert!(!scene.path("rec/samples/primary.cgroup.parquet").exists(), "it has no separate group");
     let isolation = &scene.json("rec/environment.json")["isolation"];
     assert_eq!(isolation["writer"]["isolation"], "cgroup");
     assert_eq!(isolation["writer"]["limits"]["io.max"], "rbps=256MiB wbps=256MiB");

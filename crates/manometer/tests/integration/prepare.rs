@@ -13,7 +13,7 @@ use crate::support::{Running, Scene, is_alive, signal_process_if_alive, wait_for
 
 const MIB: u64 = 1 << 20;
 
-/// A small RocksDB beside a small file. `interval` lets three seconds be enough to settle.
+/// A small RocksDB with a small file as its neighbour. `interval` lets three seconds be enough to settle.
 const PREPARED: &str = r#"
 name = "prepared"
 interval = "50ms"
@@ -327,7 +327,7 @@ fn a_sweep_over_data_that_is_cut_while_it_settles_goes_on() {
         assert!(environment["device_state"]["settled"]["seconds"].as_f64().unwrap() >= 1.0);
         assert_eq!(environment["device_state"]["settled"]["under"]["settings"]["records"], records);
     }
-    assert_eq!(settlings(&scene), 3, "the one that was cut is done anew");
+    assert_eq!(settlings(&scene), 3, "the one that was interrupted is done again");
     counts_once(&scene, "all/runs/002");
 }
 
@@ -451,7 +451,7 @@ fn a_filling_that_is_cut_holds_for_nothing_and_is_done_anew() {
 fn a_disk_that_is_too_small_or_fills_is_reported_and_nothing_half_done_is_left() {
     let Some((scene, _disk)) = on_small_disk("") else { return };
     scene.run("prepare p.toml --set writer.file_size=128MiB").status(2).err_has(&["free", "reduce the data"]);
-    // What an engine writes beside its records does not fit.
+    // What an engine writes in addition to its records does not fit.
     let changes = "--set primary.load=puts --set primary.records=60000";
     let output = scene.run(&format!("prepare p.toml {changes}")).status(1);
     output.err_has(&["`primary` could not be prepared", "space"]);

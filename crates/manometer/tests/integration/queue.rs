@@ -547,7 +547,7 @@ fn what_was_shrunk_to_be_prepared_is_what_a_run_finds() {
     scene.run("run fit.toml --out rec").status(0);
     assert_eq!(size("data/writer/0.data"), prepared);
     let environment = scene.json("rec/environment.json");
-    assert_eq!(environment["workloads"]["writer"]["made"], serde_json::json!([]), "nothing was made anew");
+    assert_eq!(environment["workloads"]["writer"]["made"], serde_json::json!([]), "nothing was created again");
     assert_eq!(environment["fit"]["required_bytes"], 1024 * MIB);
     scene.run("run fit.toml --out rec --resume").status(0).err_has(&["nothing to do"]);
     scene

@@ -136,7 +136,7 @@ fn an_interrupted_run_reports_what_was_measured() {
     let scene = scene();
     scene.write("one.toml", FILE.split("[slabs]").next().unwrap());
     let running = scene.start("run one.toml --out out --set engines=[\"redis\"] --set repeats=1000 --format json");
-    // Each replay makes the server's data anew, and writes when.
+    // Each replay recreates the server's data, and writes when.
     let marker = || {
         let folder = std::fs::read_dir(scene.path("data")).ok()?.next()?.ok()?.path();
         std::fs::read_to_string(folder.join("server/manometer.json")).ok().filter(|text| text.ends_with('}'))

@@ -181,7 +181,7 @@ start = ["other"]
 }
 
 /// A command that leads to this program on a clock that is seven seconds ahead, with a calendar that is years ahead;
-/// nothing where the kernel does not give clocks of its own to processes.
+/// nothing where the kernel does not give processes separate clocks.
 fn other_host(scene: &Scene) -> Option<&'static str> {
     let ahead = ["--time", "--monotonic", "7", "--fork"];
     let can = Command::new("unshare").args(ahead).arg("true").stderr(Stdio::null()).status();
@@ -199,7 +199,7 @@ fn other_host(scene: &Scene) -> Option<&'static str> {
 fn hosts_whose_clocks_differ_by_seconds_begin_at_the_same_time() {
     let scene = scene(900, 500);
     let Some(on) = other_host(&scene) else {
-        skip(Cause::Clock, "no process has clocks of its own here (unshare --time)");
+        skip(Cause::Clock, "no process can have separate clocks here (unshare --time)");
         return;
     };
     let words = format!("{REPLAY} --format json {}", on.replace("./far", "sh${IFS}./far"));
@@ -492,7 +492,7 @@ vary = { "recorded.factor" = [1.0, 4.0] }
     assert!(document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{document}");
 }
 
-/// An experiment whose primary or neighbour is `workload`, beside a workload that needs nothing.
+/// An experiment whose primary or neighbour is `workload`; the other workload needs nothing.
 fn with_workload(scene: &Scene, is_primary: bool, workload: &str) {
     let own = "[primary]\nengine = \"null\"\nrecords = 1000\n";
     let workloads = if is_primary {

@@ -88,7 +88,7 @@ impl DiskSettings {
 
 /// The longest range that is destaged at once, in bytes.
 const DESTAGE_MAX: u64 = 1 << 20;
-/// A request that has waited this long goes first, whatever its distance.
+/// A request that has waited this long goes first, at any distance.
 const PATIENCE_NS: Ns = 500_000_000;
 
 #[derive(Debug)]

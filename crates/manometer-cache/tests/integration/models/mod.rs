@@ -105,7 +105,7 @@ fn model<'a>(name: &str, setting: ModelConfig<'a>) -> Box<dyn Model + 'a> {
     }
 }
 
-/// Parameters beside the defaults that are tried.
+/// Parameters besides the defaults that are tried.
 fn variants(name: &str) -> &'static [&'static str] {
     match name {
         "clock" => &["clock:bits=2"],

@@ -1,4 +1,4 @@
-//! Arrangements of devices: what each part of the model does, and how it stands beside the cache thesis.
+//! Arrangements of devices: what each part of the model does, and how it compares with dos Santos 2015.
 
 mod arrivals;
 mod devices;

@@ -1,6 +1,6 @@
-//! The model beside the cache thesis's measurements: Tables 6.2 and 6.3 as decoded in `arrangements/thesis.json`, and
-//! what sections 6.2.2 to 6.3.2 report of hits, flows and micro-workloads. `docs/cache-tiers.md` has the tables that these
-//! tests print.
+//! The model compared with the measurements of dos Santos 2015: Tables 6.2 and 6.3 as decoded in
+//! `arrangements/thesis.json`, and what sections 6.2.2 to 6.3.2 report of hits, flows and micro-workloads.
+//! `docs/cache-tiers.md` has the tables that these tests print.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ fn macro_workloads_rank_and_measure_as_in_the_thesis() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// What the thesis reports beside its tables, each as a number of outcomes of the model.
+/// What the thesis reports in addition to its tables, each as a number of outcomes of the model.
 struct Comparison {
     what: &'static str,
     figure: f64,

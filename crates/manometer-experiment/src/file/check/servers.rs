@@ -26,7 +26,7 @@ pub(super) fn flush_conflict(run: &Experiment) -> Option<String> {
         let shared = shared_server(one, other)?;
         Some(format!(
             "`{name}` and `{other_name}` both use {shared}, and `flush = true` deletes all its records before loading: \
-             give each workload a server of its own"
+             give each workload a separate server"
         ))
     })
 }

@@ -24,7 +24,7 @@ pub enum CopyMethod {
     Reflink,
     /// Hard-linked.
     Link,
-    /// Copied, with blocks of its own.
+    /// Copied, with separate blocks.
     Copy,
 }
 

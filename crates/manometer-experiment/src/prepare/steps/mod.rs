@@ -53,7 +53,7 @@ pub(crate) fn can_be_created_ahead(workload: &Workload) -> bool {
 /// The steps before a run of `experiment`, in a directory in `state`.
 pub fn plan_steps(experiment: &Experiment, state: &DirectoryState, scope: PrepareScope) -> Vec<PrepareStep> {
     let mut steps: Vec<PrepareStep> = precondition_step(experiment, state).into_iter().collect();
-    // The neighbours' files come first: the primary settles beside them.
+    // The neighbours' files come first: the primary settles with them on the device.
     let primaries = usize::from(experiment.primary.is_some());
     let neighbours = experiment.workloads().enumerate().skip(primaries);
     for (index, workload) in neighbours.filter(|(_, workload)| can_be_created_ahead(workload)) {

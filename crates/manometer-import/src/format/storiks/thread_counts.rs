@@ -1,8 +1,8 @@
 //! What the threads of `db_bench` had done in all, from their own progress lines.
 //!
-//! Threads report one after another, each after some operations of its own. The sum that Storiks wrote down at intervals
-//! counts a thread that reported twice with both reports and leaves one out that did not report. The cumulative
-//! counts, interpolated, are right at any moment.
+//! Threads report one after another, each after some of its own operations. The sum that Storiks wrote down at
+//! intervals counts a thread that reported twice with both reports and leaves one out that did not report. The
+//! cumulative counts, interpolated, are right at any moment.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

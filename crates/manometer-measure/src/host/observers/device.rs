@@ -19,7 +19,7 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     },
 };
 
-/// The sector of the kernel's counters, whatever the sector size of the device.
+/// The sector of the kernel's counters, independent of the sector size of the device.
 const SECTOR_BYTES: f64 = 512.0;
 
 /// The numbers of the device, in the kernel's order.

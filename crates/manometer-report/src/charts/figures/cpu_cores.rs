@@ -26,7 +26,7 @@ const LIMIT: usize = 150;
 const SERIES: &str = "cpu.cores";
 const KINDS: [&str; 4] = ["user", "system", "interrupts", "steal"];
 
-/// One core in one stretch of time, or the band of a phase.
+/// One core in one interval, or the band of a phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 struct CoreCell {
     /// `core` or `phase`.

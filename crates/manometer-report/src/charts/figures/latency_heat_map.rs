@@ -27,7 +27,7 @@ const LIMIT: usize = 80;
 /// Classes of latency from one power of ten to the next.
 const CLASSES: f64 = 8.0;
 
-/// The requests of one stretch of time and one class of latency, or the band of a phase.
+/// The requests of one time slice and one class of latency, or the band of a phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 struct LatencyCell {
     /// `cell` or `phase`.

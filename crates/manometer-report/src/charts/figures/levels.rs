@@ -18,7 +18,7 @@ pub(crate) const CHART: Chart = Chart {
 const LIMIT: usize = 600;
 const MIB: f64 = 1_048_576.0;
 
-/// What is counted by level, beside its size: the end of the columns' names, and the strip's title.
+/// What is counted by level, besides its size: the end of the columns' names, and the strip's title.
 const COUNTS: [(&str, &str); 4] = [
     ("files", "Files (count)"),
     ("tables", "Tables (count)"),

@@ -92,7 +92,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
 }
 
 /// The panel of each. A line with several runs, or phases of one, in one place would go back and forth: they get
-/// panels of their own.
+/// separate panels.
 fn panel_titles(reached: &[NeighbourPoint], directions: &Directions) -> Vec<String> {
     let mut titles: Vec<String> = reached.iter().map(|reached| directions.panel(reached)).collect();
     let more: [fn(&NeighbourPoint) -> &String; 2] = [|reached| &reached.run, |reached| &reached.point.id];

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(primaries.len(), 1);
         assert_eq!(primaries[0].0, "primary ycsb-b − ycsb-a");
         let values: Vec<_> = primaries[0].1.iter().map(|point| (point.id.as_str(), point.value)).collect();
-        assert_eq!(values, [("w1", Some(0.5)), ("w2", None)], "5.11 has no ycsb-a beside it");
+        assert_eq!(values, [("w1", Some(0.5)), ("w2", None)], "5.11 has no ycsb-a to compare with");
         assert_eq!(primaries[0].1[1].gap, "ycsb-a failed");
         let kernels = between(&points, "kernel");
         assert_eq!(kernels[0].0, "kernel 5.11 − 5.4");

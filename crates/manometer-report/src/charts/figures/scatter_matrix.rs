@@ -110,7 +110,7 @@ fn compactions(reader: &RecordingReader) -> Option<Counter> {
     Some(Counter { name: "compaction writes (MiB/s)".to_owned(), points })
 }
 
-/// Whether a counter varies by more than a hundredth of its largest value: less is noise, which a scale of its own
+/// Whether a counter varies by more than a hundredth of its largest value: less is noise, which a separate scale
 /// would magnify.
 fn changes(counter: &Counter) -> bool {
     let values = || counter.points.iter().filter_map(|point| point.mean);

@@ -319,7 +319,7 @@ impl<'a> Example<'a> {
 /// A run of w0 to w3 that ended well.
 pub fn complete(dir: &Path) -> Recording {
     let scripts = phases();
-    let mut example = Example::begin(dir, "a writer beside RocksDB", "writer", &scripts, true);
+    let mut example = Example::begin(dir, "RocksDB with a writer", "writer", &scripts, true);
     scripts.iter().for_each(|script| example.phase(script, 0..0));
     example.event(Event::Replayed { workload: "writer".into(), replayed: Box::new(replayed()) });
     example.finish(RunStatus::Complete);

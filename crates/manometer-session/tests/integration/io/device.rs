@@ -125,7 +125,7 @@ pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)
     let settings = IoSettings { io_engine: Some(IoEngine::IoUring), ..settings };
     let mut open = |settings: &IoSettings| -> Result<Box<dyn IoBackend>, FileError> {
         let mut opened = log.lock().unwrap();
-        assert_eq!(opened.in_flight, 0, "set up anew while requests were in flight");
+        assert_eq!(opened.in_flight, 0, "set up again while requests were in flight");
         if settings.iodepth == 13 {
             return Err(FileError::DirectIoUnsupported(PathBuf::from("/somewhere/0")));
         }

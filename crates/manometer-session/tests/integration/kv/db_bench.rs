@@ -213,7 +213,7 @@ mod on_rocksdb {
     fn db_bench_finds_our_keys() {
         let program = std::env::var("ROCKSDB_LIB_DIR").map(|dir| std::path::Path::new(&dir).join("db_bench"));
         let Some(program) = program.ok().filter(|program| program.exists()) else {
-            skip(Cause::DbBench, "no db_bench beside the RocksDB library");
+            skip(Cause::DbBench, "no db_bench next to the RocksDB library");
             return;
         };
         let dir = disk();

@@ -1,7 +1,7 @@
 //! A Redis Cluster: the slots of each master, and a session with a connection to each.
 //!
 //! The `redis` crate's cluster client is not used: it connects without a timeout, and after a silence waits for every
-//! answer of a pipeline anew.
+//! answer of a pipeline again.
 
 use redis::Value;
 

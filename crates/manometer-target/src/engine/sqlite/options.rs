@@ -40,7 +40,7 @@ pub(super) const WAL_FULL: &str = "one transaction per put, write-ahead log sync
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Journal {
     Wal,
-    /// A rollback journal in a file, whatever happens to the file after a commit.
+    /// A rollback journal in a file, whether the file is deleted, truncated or kept after a commit.
     Rollback(&'static str),
     Memory,
     Off,

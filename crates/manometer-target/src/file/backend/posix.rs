@@ -1,6 +1,6 @@
 //! `pread`, `pwritev2` and `fdatasync`: the thread blocks in each call, one request at a time.
 //!
-//! A call cannot be interrupted: while the device stalls, so does the thread, whatever the deadline.
+//! A call cannot be interrupted: while the device stalls, so does the thread, even past the deadline.
 
 use std::fs::File;
 use std::io;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Threads report at different times, each over its own interval. A report is complete once all have reported:
-//! its rate is the sum of their rates, each over its own stretch.
+//! its rate is the sum of their rates, each over its own interval.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -2,7 +2,7 @@
 //!
 //! Named groups define what a line reports: `rate` (requests per second), `count` (requests since the line before),
 //! `total` (requests since the start), `mib_per_s`, `seconds` (the length of the interval). Every other group, such as
-//! `p99_us`, becomes a number beside the counts.
+//! `p99_us`, becomes a number in addition to the counts.
 
 use std::collections::BTreeMap;
 

@@ -110,7 +110,7 @@ mod tests {
                 .map(|_| threads.spawn(|| (0..READS).for_each(|_| assert!(writer_schedule.record_read()))))
                 .collect();
             readers.into_iter().for_each(|reader| reader.join().unwrap());
-            // What is due is sent whatever the threads' order.
+            // What is due is sent in any order of the threads.
             while batches.iter().any(|batches| batches.load(Ordering::Relaxed) <= READERS * READS / 1000) {
                 std::thread::yield_now();
             }

@@ -26,7 +26,7 @@ const VALUE_BYTES: usize = 100;
 const READHOT_FRACTION: f64 = 0.01;
 /// Ranges of keys are kept in memory.
 const KEY_RANGES_MAX: u64 = 10_000_000;
-/// The longest value of mixgraph, whatever its parameters.
+/// The longest value of mixgraph, for any parameters.
 const MIXGRAPH_VALUE_BYTES_MAX: usize = 1 << 20;
 
 /// Resolves `settings` of the workload `benchmark`, and the parameters that they name.

@@ -1,6 +1,6 @@
 //! YCSB's scrambled zipfian, bit for bit.
 //!
-//! YCSB draws over a fixed 10^10 + 1 items, whatever the number of records, by the closed form of Gray
+//! YCSB draws over a fixed 10^10 + 1 items, for any number of records, by the closed form of Gray
 //! and others (SIGMOD 1994), hashes the item, and takes the remainder by one more than the number of
 //! records (its bounds are inclusive, and a record to come is counted in); what lands on that one is drawn
 //! again. Most draws are of items that no record owns and land anywhere, so that the popular records get

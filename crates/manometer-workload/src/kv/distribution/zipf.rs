@@ -2,7 +2,7 @@
 //!
 //! Drawn by rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996): a point under the curve
 //! x^-s is found by inverting its integral and rounded to a rank; it is drawn again where the curve lies
-//! above the rank's own bar. No table, whatever the number of ranks, and hardly a draw in ten is drawn again.
+//! above the rank's own bar. No table, for any number of ranks, and hardly a draw in ten is drawn again.
 
 use rand_xoshiro::rand_core::Rng as _;
 

@@ -10,7 +10,7 @@ use rand_xoshiro::rand_core::Rng as _;
 use super::Random;
 use super::zipf::PowerCurve;
 
-/// Ranks with a step of their own.
+/// Ranks with their own step.
 const ALONE: u64 = 512;
 /// Steps per octave of ranks beyond those.
 const STEPS_AN_OCTAVE: u64 = 32;
@@ -24,7 +24,7 @@ pub struct ZipfSteps {
     steps: Vec<Step>,
     /// One slot for each step, drawn uniformly: the share of its own step, and the other step.
     slots: Vec<u64>,
-    /// A draw below this share of 2^64 is accepted whatever its step.
+    /// A draw below this share of 2^64 is accepted for any step.
     sure: u64,
 }
 

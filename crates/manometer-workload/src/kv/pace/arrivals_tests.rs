@@ -122,7 +122,7 @@ fn a_new_rate_begins_at_once_and_keeps_what_waits() {
     let due: Vec<u64> = (0..3).map(|_| take(&arrivals, now_ns)).collect();
     assert_eq!(due, [SECOND / 5, now_ns, now_ns + 1_000_000], "one of before, then those of the new rate");
     arrivals.change(&PacePlan::Closed, 1, now_ns + 10_000_000);
-    assert_eq!(arrivals.dropped_by(now_ns + 10_000_000), 9, "whoever waited for an open loop is dropped");
+    assert_eq!(arrivals.dropped_by(now_ns + 10_000_000), 9, "waiting requests of an open loop are dropped");
     assert_eq!(arrivals.take(SECOND), None);
 }
 

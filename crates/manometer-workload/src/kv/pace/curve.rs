@@ -1,7 +1,7 @@
 //! The rate over time: a pure function, its integral Λ, and the inverse of Λ.
 //!
 //! With Λ(t) = ∫ rate, arrival number i of a deterministic process comes at Λ⁻¹(i); a Poisson process of
-//! that rate is a process of rate 1 whose times are taken through Λ⁻¹. Both are exact whatever the curve.
+//! that rate is a process of rate 1 whose times are taken through Λ⁻¹. Both are exact for any curve.
 
 use std::f64::consts::TAU;
 

@@ -54,7 +54,7 @@ impl PacePlan {
         match (&settings.rate, settings.think) {
             (Some(rate), Some(_)) => bad(
                 "think",
-                format!("beside `rate` = {rate}"),
+                format!("together with `rate` = {rate}"),
                 "write one of both: an open loop does not wait for answers",
             ),
             (Some(rate), None) => Self::open(rate.curve()?, settings),

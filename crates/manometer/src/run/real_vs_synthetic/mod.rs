@@ -21,7 +21,7 @@ use crate::output::{self, Format};
 use crate::progress::Form;
 use crate::recordings::FILE;
 
-/// The JSON document, beside the page.
+/// The JSON document, in the directory of the page.
 const RESULTS: &str = "real-vs-synthetic.json";
 
 /// The resolved file.

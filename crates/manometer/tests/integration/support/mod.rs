@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The longest that a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An experiment of a few seconds: the client's own engine beside one neighbour.
+/// An experiment of a few seconds: the engine `null` with one neighbour.
 pub const SHORT: &str = r#"
 name = "short"
 interval = "100ms"

@@ -22,7 +22,7 @@ impl Default for Tools {
 }
 
 impl Tools {
-    /// Runs `program` with `arguments` and returns what it printed, whatever its exit status.
+    /// Runs `program` with `arguments` and returns what it printed, with any exit status.
     pub(super) fn run(&self, program: &str, arguments: &[&str]) -> Result<Output, ProgramError> {
         program::run(program, arguments, self.limit)
     }
