@@ -171,7 +171,7 @@ class Recording:
         gain), `pressure_low`, `pressure_high`, the `reason` of null values, and the settings.
 
         Args:
-            neighbour: the name of a neighbour; then its own pressure, relative to running alone, and its performance.
+            neighbour: the name of a neighbour; then its own pressure, relative to its solo run, and its performance.
 
         Raises:
             RecordingError: there is no such neighbour.

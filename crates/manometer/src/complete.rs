@@ -9,7 +9,7 @@ use crate::exit_status::ExitStatus;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer complete bash > ~/.local/share/bash-completion/completions/manometer")]
 pub struct Args {
-    /// The shell.
+    /// Shell.
     shell: Shell,
 }
 

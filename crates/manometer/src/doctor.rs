@@ -18,10 +18,10 @@ const WIDTH: u16 = 100;
     after_help = "Example:\n  manometer doctor /mnt/nvme\n\nIt writes a file of 4 KiB to the folder and removes it."
 )]
 pub struct Args {
-    /// The folder of the measurements: a device directory.
+    /// Folder of the measurements: a device directory.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

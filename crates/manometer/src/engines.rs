@@ -11,7 +11,7 @@ use crate::output::Format;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer engines --format json")]
 pub struct Args {
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

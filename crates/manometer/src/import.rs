@@ -12,12 +12,7 @@ use crate::recordings;
 
 /// Convert results of other tools to recordings, for reports, comparisons and charts.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  manometer import storiks ycsb_wb-at3_bs512.out.xz --out slides-512\n  \
-    manometer import storiks *.out.xz --out slides   # one report over all\n  \
-    manometer import ycsb run.txt READ.hdr UPDATE.hdr --out ycsb\n  \
-    manometer import fio job_bw.1.log job_iops.1.log --out fio\n  \
-    manometer import resctl-bench result.json.gz --out resctl\n  \
-    manometer import flags experiment.flags --out experiment.toml")]
+#[command(after_help = examples(""))]
 pub struct Args {
     #[command(subcommand)]
     source: Source,
@@ -30,13 +25,32 @@ enum Source {
     Flags(Flags),
 }
 
+/// Examples of `--help`, at least one for each source.
+const EXAMPLES: [&str; 7] = [
+    "storiks ycsb_wb-at3_bs512.out.xz --out slides-512",
+    "storiks *.out.xz --out slides   # one report over all",
+    "ycsb run.txt READ.hdr UPDATE.hdr --out ycsb",
+    "db_bench readrandom.txt --out db_bench",
+    "fio job_bw.1.log job_iops.1.log --out fio",
+    "resctl-bench result.json.gz --out resctl",
+    "flags experiment.flags --out experiment.toml",
+];
+
+/// The examples of `source`; all for an empty one.
+fn examples(source: &str) -> String {
+    let own = EXAMPLES.iter().filter(|example| source.is_empty() || example.split(' ').next() == Some(source));
+    own.fold("Examples:".to_owned(), |text, example| format!("{text}\n  manometer import {example}"))
+}
+
 const FLAGS: &str = "flags";
 const FLAGS_ABOUT: &str = "Storiks' parameter files (`.flags`, with the files that they name): an experiment file.";
 
 impl Subcommand for Source {
     fn augment_subcommands(command: Command) -> Command {
-        let format = |format: &ImportFormat| Files::augment_args(Command::new(format.name)).about(format.about);
-        let flags = Flags::augment_args(Command::new(FLAGS)).about(FLAGS_ABOUT);
+        let format = |format: &ImportFormat| {
+            Files::augment_args(Command::new(format.name)).about(format.about).after_help(examples(format.name))
+        };
+        let flags = Flags::augment_args(Command::new(FLAGS)).about(FLAGS_ABOUT).after_help(examples(FLAGS));
         command.subcommands(FORMATS.iter().map(format)).subcommand(flags).subcommand_required(true)
     }
 
@@ -67,22 +81,22 @@ impl FromArgMatches for Source {
 
 #[derive(Debug, clap::Args)]
 struct Files {
-    /// The files. One becomes a recording; several become recordings in `runs/001`, `runs/002` …
+    /// Files. One becomes a recording; several become recordings in `runs/001`, `runs/002` …
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The folder of the recordings; new or empty.
+    /// Folder of the recordings; new or empty.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 #[derive(Debug, clap::Args)]
 struct Flags {
-    /// The file.
+    /// File.
     file: PathBuf,
-    /// The experiment file; standard output by default.
+    /// Experiment file; standard output by default.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -20,10 +20,10 @@ pub struct Args {
     /// Recordings, or folders of recordings from a sweep or an import.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
-    /// The report's file [default: `report.html` in the first recording].
+    /// Report's file [default: `report.html` in the first recording].
     #[arg(long)]
     out: Option<PathBuf>,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -9,7 +9,7 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer schema > experiment.schema.json\n  manometer schema columns")]
 pub struct Args {
-    /// The reference to print.
+    /// Reference to print.
     #[arg(value_enum, default_value_t)]
     what: What,
 }

@@ -247,8 +247,8 @@ fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
 
 fn cheapest_sentence(cheapest: &PricedTier, currency: &str) -> String {
     let what = match cheapest.tier {
-        TierKind::Disks => "disks alone",
-        TierKind::Ssds => "SSDs alone",
+        TierKind::Disks => "disks only",
+        TierKind::Ssds => "SSDs only",
         TierKind::Cached => "an SSD before disks",
     };
     let (name, cost) = (&cheapest.arrangement, significant(cheapest.cost_per_mb_per_s));

@@ -3,7 +3,7 @@
 use super::bill::ArrangementCost;
 use super::result::ArrangementResult;
 
-/// When an arrangement with a cache costs as much per MB/s as its origin alone.
+/// When an arrangement with a cache costs as much per MB/s as its origin without the cache.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BreakEven {
     /// The break-even price per GB of the cache's devices; negative if a cache would not pay even for free.

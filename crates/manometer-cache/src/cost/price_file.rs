@@ -116,7 +116,7 @@ impl RawPrice {
             }
             (None, None, Some(per_gb)) => (positive("price_per_gb", per_gb)?, None),
             _ => {
-                let text = "write `price` and `size_gb` of a whole device, or `price_per_gb` alone";
+                let text = "write `price` and `size_gb` of a whole device, or only `price_per_gb`";
                 return Err(CacheError::Invalid(text.to_owned()));
             }
         };

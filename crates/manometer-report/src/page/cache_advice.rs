@@ -282,7 +282,7 @@ fn cost_row(tier: &PricedTier) -> Vec<String> {
 }
 
 fn varied(advice: &Advice) -> String {
-    let columns = ["With", "Disks alone, MB/s", "With SSD, MB/s", "Break-even", "Pays"];
+    let columns = ["With", "Disks only, MB/s", "With SSD, MB/s", "Break-even", "Pays"];
     let row = |varied: &SensitivityResult| {
         let change = match varied.change {
             SensitivityChange::Memory(times) => format!("Memory × {times}"),
@@ -298,7 +298,8 @@ fn varied(advice: &Advice) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = advice.varied.iter().map(row).collect();
-    let caption = "The arrangement with an SSD that costs least per MB/s, and its disks alone, with one thing changed.";
+    let caption =
+        "The arrangement with an SSD that costs least per MB/s, and its disks without the SSD, with one thing changed.";
     table("Sensitivity of the answer", caption, &columns, &rows)
 }
 

@@ -202,7 +202,7 @@ fn fairness(fairness: &Fairness) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
     let all = fairness.slowdown.iter().map(|(name, slowdown)| format!("{} {}", escape(name), number(*slowdown)));
     format!(
-        "<small>slowdown against running alone: {}; Jain's index {}</small>{}",
+        "<small>slowdown relative to the solo run: {}; Jain's index {}</small>{}",
         all.collect::<Vec<_>>().join(", "),
         number(fairness.jain_index),
         because(fairness.reason.as_deref())

@@ -161,8 +161,12 @@ impl LineFormat for Csv {
         }
         let mut fields = Fields::default();
         fields.read(line, self.delimiter, roles)?;
-        if self.exactly && (fields.columns != roles.len() || !fields.has_operation) {
-            return Err("the line has other columns".into());
+        if self.exactly && fields.columns != roles.len() {
+            let found = if fields.columns > roles.len() { "more".to_owned() } else { fields.columns.to_string() };
+            return Err(format!("expected {} columns, found {found}", roles.len()).into());
+        }
+        if self.exactly && !fields.has_operation {
+            return Err("the line has no operation".into());
         }
         fields.put(sink)
     }

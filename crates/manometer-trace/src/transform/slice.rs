@@ -42,7 +42,7 @@ impl Slice {
         }
         if self.stretch.from_ns > 0 || self.stretch.length_ns.is_some() {
             let time = record.time_ns.ok_or_else(|| {
-                TraceError::Wrong("a request has no time: cut the trace by its number of requests alone".to_owned())
+                TraceError::Wrong("a request has no time: cut the trace by its number of requests instead".to_owned())
             })?;
             let (begin, end) = *self.bounds.get_or_insert_with(|| bounds(time, &self.stretch));
             self.begun |= time >= begin;

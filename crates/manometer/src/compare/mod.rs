@@ -36,7 +36,7 @@ pub struct Args {
     /// Exit with 0 instead of 4 where it cannot be decided; JUnit tests are then skipped instead of errors.
     #[arg(long)]
     allow_undecided: bool,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

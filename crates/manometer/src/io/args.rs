@@ -23,7 +23,7 @@ const SECONDS_USUAL: f64 = 10.0;
                   manometer io --file ./probe --file-size 8GiB --iodepth 64 --trace mysql.load.gz --time scaled --factor 60"
 )]
 pub struct Args {
-    /// The file; with several --files, the prefix of their names
+    /// File; with several --files, the prefix of their names
     #[arg(long)]
     pub(super) file: PathBuf,
 
@@ -124,7 +124,7 @@ pub struct Args {
     #[arg(long)]
     pub(super) overwrite: bool,
 
-    /// The output format
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
 }

@@ -22,55 +22,55 @@ Examples:
   manometer kv --workload ycsb-a --rate 5000 --arrivals poisson --threads 16 --seconds 30
   manometer kv --workload ycsb-a --threads 16 --find-max --goal 'p99<=20ms' --seconds 10 --out rates.html")]
 pub struct Args {
-    /// A YCSB properties file, or a core workload by name: workloada to workloadf. May be repeated; later files override
+    /// YCSB properties file, or a core workload by name: workloada to workloadf. May be repeated; later files override
     /// earlier ones.
     #[arg(short = 'P', value_name = "FILE", conflicts_with = "workload")]
     pub(super) properties_file: Vec<String>,
-    /// A YCSB property that overrides those of the files, or a parameter of db_bench; may be repeated.
+    /// YCSB property that overrides those of the files, or a parameter of db_bench; may be repeated.
     #[arg(short = 'p', value_name = "NAME=VALUE")]
     pub(super) property: Vec<String>,
-    /// The workload: ycsb-a to ycsb-f, a YCSB properties file, or a benchmark of db_bench such as fillrandom,
+    /// Workload: ycsb-a to ycsb-f, a YCSB properties file, or a benchmark of db_bench such as fillrandom,
     /// readrandom, readwhilewriting or mixgraph.
     #[arg(long, default_value = "ycsb-b")]
     pub(super) workload: String,
-    /// The engine; `manometer engines` lists them.
+    /// Engine; `manometer engines` lists them.
     #[arg(long, default_value = "rocksdb")]
     pub(super) engine: String,
-    /// An options file of the engine.
+    /// Options file of the engine.
     #[arg(long, value_name = "FILE")]
     pub(super) options: Option<PathBuf>,
-    /// An option of the engine, under its own name; may be repeated.
+    /// Option of the engine, under its own name; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
     pub(super) option: Vec<String>,
     /// Memtable size, mapped to the engine's own option.
     #[arg(long, value_name = "SIZE", conflicts_with = "options")]
     pub(super) memtable: Option<ByteSize>,
-    /// The number of records in the database.
+    /// Number of records in the database.
     #[arg(long)]
     pub(super) records: Option<u64>,
-    /// The number of client threads; by default threadcount of the properties, or 1.
+    /// Number of client threads; by default threadcount of the properties, or 1.
     #[arg(long)]
     pub(super) threads: Option<u32>,
-    /// The distribution of the requested keys: uniform, zipfian (exact), ycsb-zipfian, latest, hotspot, exponential,
+    /// Distribution of the requested keys: uniform, zipfian (exact), ycsb-zipfian, latest, hotspot, exponential,
     /// sequential.
     #[arg(long, value_parser = from_name::<KeyDistribution>)]
     pub(super) distribution: Option<KeyDistribution>,
-    /// The exponent of zipfian and latest; by default 0.99.
+    /// Exponent of zipfian and latest; by default 0.99.
     #[arg(long)]
     pub(super) exponent: Option<f64>,
-    /// The number of fields of a record.
+    /// Number of fields of a record.
     #[arg(long)]
     pub(super) field_count: Option<u32>,
-    /// The size of a field in bytes.
+    /// Size of a field in bytes.
     #[arg(long)]
     pub(super) field_length: Option<u32>,
-    /// The size of a key of a db_bench workload in bytes; by default 16.
+    /// Size of a key of a db_bench workload in bytes; by default 16.
     #[arg(long)]
     pub(super) key_size: Option<u32>,
-    /// The size of a value in bytes; for a db_bench workload by default 100.
+    /// Size of a value in bytes; for a db_bench workload by default 100.
     #[arg(long)]
     pub(super) value_size: Option<u32>,
-    /// The number of requests that each thread sends before it waits for answers.
+    /// Number of requests that each thread sends before it waits for answers.
     #[arg(long, default_value_t = 1)]
     pub(super) pipeline: u32,
     /// End after this many requests, or after --seconds, whichever is first; by default operationcount of the properties.
@@ -79,22 +79,22 @@ pub struct Args {
     /// Run an open loop at this rate: requests per second, or a curve (docs/pacing.md).
     #[arg(long, conflicts_with = "think")]
     pub(super) rate: Option<RateForm>,
-    /// The arrivals of an open loop: constant or poisson.
+    /// Arrivals of an open loop: constant or poisson.
     #[arg(long, value_parser = from_name::<ArrivalKind>, default_value = "constant")]
     pub(super) arrivals: ArrivalKind,
-    /// The longest queue of an open loop; further requests are dropped [default: 10000].
+    /// Longest queue of an open loop; further requests are dropped [default: 10000].
     #[arg(long)]
     pub(super) queue: Option<u32>,
-    /// The think time of a closed loop: how long each thread waits after an answer.
+    /// Think time of a closed loop: how long each thread waits after an answer.
     #[arg(long, value_name = "TIME")]
     pub(super) think: Option<Span>,
     /// Search for the highest rate that meets --goal; each rate runs for --seconds. Exit status 3 if none does.
     #[arg(long, conflicts_with_all = ["rate", "think", "operations"])]
     pub(super) find_max: bool,
-    /// The goal of --find-max: a percentile of the response time and its maximum.
+    /// Goal of --find-max: a percentile of the response time and its maximum.
     #[arg(long, default_value = "p99<=50ms", requires = "find_max")]
     pub(super) goal: Goal,
-    /// The share of each rate that must be achieved with --find-max.
+    /// Share of each rate that must be achieved with --find-max.
     #[arg(long, default_value_t = 0.95, requires = "find_max")]
     pub(super) achieved: f64,
     /// Also write the result of --find-max as an HTML page with a chart of latency against rate.
@@ -103,15 +103,15 @@ pub struct Args {
     /// How the database is loaded: bulk (sorted) or puts.
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     pub(super) load: LoadMethod,
-    /// The duration of the run in seconds, without the load. By default the run ends after --operations, otherwise after
+    /// Duration of the run in seconds, without the load. By default the run ends after --operations, otherwise after
     /// maxexecutiontime or operationcount of the properties, otherwise after 10 seconds; a db_bench workload that fills or
     /// deletes in order ends when it is done.
     #[arg(long)]
     pub(super) seconds: Option<f64>,
-    /// The duration of the warm-up in seconds; its requests do not count.
+    /// Duration of the warm-up in seconds; its requests do not count.
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     pub(super) warmup: f64,
-    /// The folder of the database.
+    /// Folder of the database.
     #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
     pub(super) dir: PathBuf,
     /// Use the database of an earlier run, if it fits; implies --keep.
@@ -120,10 +120,10 @@ pub struct Args {
     /// Keep the database for a later run with --reuse.
     #[arg(long)]
     pub(super) keep: bool,
-    /// The seed of all random choices.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// The sample interval.
+    /// Sample interval.
     #[arg(long, default_value = "1s")]
     pub(super) interval: Span,
     /// Pin each thread to a processor.
@@ -132,7 +132,7 @@ pub struct Args {
     /// Print the popularity of the records and run nothing.
     #[arg(long)]
     pub(super) describe: bool,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

@@ -73,7 +73,7 @@ impl Summary {
                 text("threads"),
             ));
             if let Some(headroom) = facts.get("headroom_ops_per_s").and_then(Value::as_f64) {
-                output::note(&format!("headroom: the client alone reaches {} ops/s", number(headroom)));
+                output::note(&format!("headroom: the client reaches {} ops/s without an engine", number(headroom)));
             }
         }
         self.facts = facts;

@@ -10,7 +10,7 @@ use crate::output::Format;
     manometer prepare my.toml --dry-run\n  \
     manometer prepare my.toml --erase /dev/nvme1n1   # destroys its content")]
 pub struct Args {
-    /// The experiment file; for a sweep, the first run is prepared.
+    /// Experiment file; for a sweep, the first run is prepared.
     pub(super) file: PathBuf,
     /// Change a value of the file: `prepare.settle=45m`, `device.write_budget=200GiB`.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -25,7 +25,7 @@ pub struct Args {
     /// and discard the rest. Refused if the disk is mounted, in use, or holds a known signature. Nothing else is done.
     #[arg(long, value_name = "DEVICE", conflicts_with = "dry_run")]
     pub(super) erase: Option<PathBuf>,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

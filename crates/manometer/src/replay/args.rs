@@ -21,13 +21,13 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub(super) input: Input,
-    /// The engine; `manometer engines` lists them.
+    /// Engine; `manometer engines` lists them.
     #[arg(long, default_value = "rocksdb")]
     pub(super) engine: String,
-    /// An options file of the engine.
+    /// Options file of the engine.
     #[arg(long, value_name = "FILE")]
     pub(super) options: Option<PathBuf>,
-    /// An option of the engine, under its own name; may be repeated.
+    /// Option of the engine, under its own name; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
     pub(super) option: Vec<String>,
     /// Dependencies between requests: open, closed-conservative, closed-per-client or closed-unordered.
@@ -36,14 +36,14 @@ pub struct Args {
     /// Times of the requests: original, scaled (with --factor) or full, which is as fast as possible.
     #[arg(long, value_parser = from_name::<Timing>, default_value = "original")]
     pub(super) time: Timing,
-    /// The speed-up with --time scaled: 2 halves the span.
+    /// Speed-up with --time scaled: 2 halves the span.
     #[arg(long)]
     pub(super) factor: Option<f64>,
-    /// The number of threads of each process, and so of requests in flight; by default 16, or 1 where the model demands it
+    /// Number of threads of each process, and so of requests in flight; by default 16, or 1 where the model demands it
     /// or the engine stores nothing.
     #[arg(long)]
     pub(super) threads: Option<u32>,
-    /// The number of processes that share the trace, by client or by key, and start together; by default one, or one for
+    /// Number of processes that share the trace, by client or by key, and start together; by default one, or one for
     /// each --on.
     #[arg(long)]
     pub(super) processes: Option<u32>,
@@ -54,16 +54,16 @@ pub struct Args {
     /// Load the keys that the trace expects to find, with the sizes in the trace.
     #[arg(long)]
     pub(super) load: bool,
-    /// The request after a read miss: nothing, or put, as with a look-aside cache.
+    /// Request after a read miss: nothing, or put, as with a look-aside cache.
     #[arg(long, value_parser = from_name::<OnMiss>, default_value = "nothing")]
     pub(super) on_miss: OnMiss,
-    /// The size of each value in bytes; by default as in the trace.
+    /// Size of each value in bytes; by default as in the trace.
     #[arg(long)]
     pub(super) value_size: Option<u32>,
     /// Exit with status 3 if the replay was not faithful.
     #[arg(long)]
     pub(super) require_fidelity: bool,
-    /// The folder of the database.
+    /// Folder of the database.
     #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
     pub(super) dir: PathBuf,
     /// Use the database of an earlier replay, if it fits; implies --keep.
@@ -72,13 +72,13 @@ pub struct Args {
     /// Keep the database for a later replay with --reuse.
     #[arg(long)]
     pub(super) keep: bool,
-    /// The seed of all random choices.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// The sample interval.
+    /// Sample interval.
     #[arg(long, default_value = "1s")]
     pub(super) interval: Span,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

@@ -18,18 +18,18 @@ use crate::table::table;
 #[command(after_help = "Examples:\n  manometer rlsm dump manometer-data/kv/db --prefix user1 --limit 10\n  \
     manometer rlsm dump manometer-data/kv/db --runs")]
 pub struct Args {
-    /// The folder of the database; no other process may have it open.
+    /// Folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// The first key.
+    /// First key.
     #[arg(long, value_name = "KEY")]
     from: Option<EscapedBytes>,
-    /// The key after the last one.
+    /// Key after the last one.
     #[arg(long, value_name = "KEY")]
     to: Option<EscapedBytes>,
     /// Only keys with this prefix.
     #[arg(long, value_name = "KEY", conflicts_with_all = ["from", "to"])]
     prefix: Option<EscapedBytes>,
-    /// The maximum number of keys.
+    /// Maximum number of keys.
     #[arg(long, value_name = "KEYS")]
     limit: Option<usize>,
     /// Omit the values.
@@ -38,7 +38,7 @@ pub struct Args {
     /// Print the runs by level and range instead.
     #[arg(long, conflicts_with_all = ["from", "to", "prefix", "limit", "keys_only"])]
     runs: bool,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -11,14 +11,14 @@ use crate::output::Format;
 
 /// Rewrite everything of a damaged database that can be read.
 ///
-/// It needs as much space again: the old files stay, under names that end with .aside1, until you remove them. A sound
+/// It needs free space equal to the database: the old files are kept as *.aside1 until you remove them. An undamaged
 /// database is not changed. Exit status 3 if something could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm repair manometer-data/kv/db")]
 pub struct Args {
-    /// The folder of the database; no other process may have it open.
+    /// Folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

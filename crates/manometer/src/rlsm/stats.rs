@@ -19,9 +19,9 @@ use crate::table::table;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm stats manometer-data/kv/db --format json")]
 pub struct Args {
-    /// The folder of the database; no other process may have it open.
+    /// Folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

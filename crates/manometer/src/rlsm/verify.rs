@@ -16,9 +16,9 @@ use crate::output::Format;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
 pub struct Args {
-    /// The folder of the database; no other process may have it open.
+    /// Folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -25,7 +25,7 @@ pub struct Args {
     /// Change a value of the file: `plan.phase=5s`, `primary.records=1000`, `writer.write_ratio=0.5`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// The folder of the recording; by default `manometer-runs/NAME-TIME`.
+    /// Folder of the recording; by default `manometer-runs/NAME-TIME`.
     #[arg(long)]
     pub(super) out: Option<PathBuf>,
     /// Continue in --out at the first run that is not done. The files and every --set must be unchanged, except
@@ -38,10 +38,10 @@ pub struct Args {
     /// Print the resolved file, the phases, the duration and the bytes written; run nothing.
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// The write throughput of the device, such as `500MiB/s`, for an upper bound of the bytes in --dry-run.
+    /// Write throughput of the device, such as `500MiB/s`, for an upper bound of the bytes in --dry-run.
     #[arg(long, value_name = "RATE", value_parser = bytes_a_second, requires = "dry_run")]
     pub(super) write_speed: Option<f64>,
-    /// An earlier recording from which --dry-run estimates how wide the confidence intervals will be, and how long phases
+    /// Earlier recording from which --dry-run estimates how wide the confidence intervals will be, and how long phases
     /// have to be.
     #[arg(long, value_name = "RECORDING", requires = "dry_run")]
     pub(super) earlier: Option<PathBuf>,
@@ -51,10 +51,10 @@ pub struct Args {
     /// Exit with 0 instead of 4 where the goal of the experiment cannot be decided.
     #[arg(long)]
     pub(super) allow_undecided: bool,
-    /// The format of progress on standard error.
+    /// Format of progress on standard error.
     #[arg(long, value_enum, default_value_t)]
     pub(super) progress: Form,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

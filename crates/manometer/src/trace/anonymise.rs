@@ -25,7 +25,7 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// A file with 32 hexadecimal digits: traces with the same secret share ids. By default the secret is random and not
+    /// File with 32 hexadecimal digits: traces with the same secret share ids. By default the secret is random and not
     /// kept.
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,

@@ -24,18 +24,18 @@ const BUFFERS: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
 #[command(after_help = "Example:\n  manometer trace capture /dev/nvme0n1 --seconds 60 --out live.blkparse\n\n\
     Without tracefs, `blktrace -d DEVICE -o - | blkparse -i -` prints the same format.")]
 pub struct Args {
-    /// The block device (a disk, a partition, md, dm or loop), or its name in the kernel.
+    /// Block device (a disk, a partition, md, dm or loop), or its name in the kernel.
     device: PathBuf,
-    /// The duration in seconds.
+    /// Duration in seconds.
     #[arg(long)]
     seconds: f64,
-    /// The file of the trace; it must be new.
+    /// File of the trace; it must be new.
     #[arg(long)]
     out: PathBuf,
-    /// The kernel's buffer for each processor; use a larger one if events are lost.
+    /// Kernel's buffer for each processor; use a larger one if events are lost.
     #[arg(long, default_value = "8MiB")]
     buffer: ByteSize,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -18,7 +18,7 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// The number of copies, including the original.
+    /// Number of copies, including the original.
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     copies: u32,
 }

@@ -14,10 +14,10 @@ use crate::table::table;
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// The number of requests.
+    /// Number of requests.
     #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     requests: u64,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

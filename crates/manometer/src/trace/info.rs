@@ -18,7 +18,7 @@ use crate::output::Format;
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

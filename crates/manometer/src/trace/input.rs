@@ -13,7 +13,7 @@ use crate::output;
 /// A trace to read.
 #[derive(Debug, clap::Args)]
 pub struct Input {
-    /// The trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
+    /// Trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) form: TraceForm,
@@ -22,7 +22,7 @@ pub struct Input {
 /// Several traces to read.
 #[derive(Debug, clap::Args)]
 pub struct Inputs {
-    /// The traces, plain or compressed by gzip, zstd, lz4 or xz.
+    /// Traces, plain or compressed by gzip, zstd, lz4 or xz.
     #[arg(required = true, num_args = 1.., value_name = "TRACE")]
     traces: Vec<PathBuf>,
     #[command(flatten)]

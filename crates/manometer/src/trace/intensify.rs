@@ -18,7 +18,7 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// The number of parts: the factor of the rate.
+    /// Number of parts: the factor of the rate.
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(PARTS_MAX)))]
     parts: u32,
 }

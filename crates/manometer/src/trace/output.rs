@@ -12,7 +12,7 @@ use crate::output::{self, Format};
 /// A trace to write.
 #[derive(Debug, clap::Args)]
 pub struct Output {
-    /// The file of the new trace; it must be new.
+    /// File of the new trace; it must be new.
     pub out: PathBuf,
     #[command(flatten)]
     pub form: OutputForm,
@@ -27,7 +27,7 @@ pub struct OutputForm {
     /// Write ids of keys instead of their texts, which take memory.
     #[arg(long)]
     no_key_texts: bool,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }

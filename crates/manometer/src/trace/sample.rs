@@ -16,7 +16,7 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// The share of the keys, above 0 and up to 1.
+    /// Share of the keys, above 0 and up to 1.
     #[arg(long)]
     rate: f64,
 }

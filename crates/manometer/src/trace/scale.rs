@@ -19,10 +19,10 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// The speed-up: 2 halves the span.
+    /// Speed-up: 2 halves the span.
     #[arg(long, value_name = "FACTOR", required_unless_present = "rate", conflicts_with = "rate")]
     time: Option<f64>,
-    /// The mean rate of the new trace, in requests per second; reads the trace twice.
+    /// Mean rate of the new trace, in requests per second; reads the trace twice.
     #[arg(long)]
     rate: Option<f64>,
 }

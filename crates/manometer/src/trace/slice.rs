@@ -17,13 +17,13 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// The maximum length in seconds.
+    /// Maximum length in seconds.
     #[arg(long, allow_negative_numbers = true)]
     seconds: Option<f64>,
-    /// The maximum number of requests.
+    /// Maximum number of requests.
     #[arg(long)]
     requests: Option<u64>,
-    /// The start, in seconds after the first request.
+    /// Start, in seconds after the first request.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true)]
     from: f64,
 }

@@ -18,7 +18,7 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// The parts: `2/4` is the second of four, `1,3-4/4` are three of four.
+    /// Parts: `2/4` is the second of four, `1,3-4/4` are three of four.
     #[arg(value_name = "K/N")]
     parts: String,
     /// How the trace is divided.

@@ -25,10 +25,10 @@ pub struct Args {
     /// Also write the fitted model; the file must be new.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// The number of requests; by default that of the trace.
+    /// Number of requests; by default that of the trace.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// The seed; the same seed generates the same trace.
+    /// Seed; the same seed generates the same trace.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -22,16 +22,16 @@ const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer watch /mnt/nvme\n  manometer watch /mnt/nvme --once --format json")]
 pub struct Args {
-    /// A folder on the device.
+    /// Folder on the device.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// The refresh interval.
+    /// Refresh interval.
     #[arg(long, default_value = "1s")]
     interval: Span,
     /// Print one interval and exit; the default where standard output is not a terminal.
     #[arg(long)]
     once: bool,
-    /// The output format; JSON is one document of one interval.
+    /// Output format; JSON is one document of one interval.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

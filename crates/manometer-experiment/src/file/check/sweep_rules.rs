@@ -88,7 +88,7 @@ impl Checker<'_> {
                 refuse("reference_every", format!("`reference_every = {every}` is out of range"), &help);
             } else if !table.entries().iter().any(|(key, _)| key.contains('.')) {
                 let help =
-                    "the reference runs the file without the sweep's settings: with `repeats` alone, every run does";
+                    "the reference runs the file without the sweep's settings: with only `repeats`, every run does";
                 refuse("reference_every", "a reference needs swept settings".to_owned(), help);
             }
         }

@@ -32,7 +32,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     let (cells, words, notes) = heat.finish();
     if cells.iter().all(|cell| cell.value.is_none()) {
         return Drawing::empty(
-            "No two recordings differ by their primary, engine, kernel or device alone: this chart is left out.",
+            "No two recordings differ only by their primary, engine, kernel or device: this chart is left out.",
         );
     }
     Drawing::of(&cells, &words, notes)

@@ -268,7 +268,7 @@ fn durability(options: &Settings) -> String {
         (Some("yes"), Some(_), _) => {
             "append-only file without sync: a put survives the server, not the host".to_owned()
         }
-        (Some("no"), _, Some("")) => "none while it runs: a put is in memory alone".to_owned(),
+        (Some("no"), _, Some("")) => "none while it runs: a put is in memory only".to_owned(),
         (Some("no"), _, Some(save)) => {
             format!("snapshots (`save {save}`): a put since the last one does not survive the server")
         }

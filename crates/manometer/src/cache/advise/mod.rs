@@ -27,7 +27,7 @@ use crate::trace::input::{self, Input};
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// The prices of devices, as TOML (docs/cache-cost.md).
+    /// Prices of devices, as TOML (docs/cache-cost.md).
     #[arg(long)]
     prices: Option<PathBuf>,
     /// Simulate these arrangements, at the sizes in their files, instead of the built-in ones.
@@ -36,16 +36,16 @@ pub struct Args {
     /// Find the cheapest arrangement with at least this throughput: `50MB/s`, `1000requests/s`.
     #[arg(long = "goal", value_name = "GOAL", value_parser = goal)]
     goals: Vec<Goal>,
-    /// The number of requests in flight during the replay.
+    /// Number of requests in flight during the replay.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     threads: u32,
-    /// The size of objects whose size is not in the trace.
+    /// Size of objects whose size is not in the trace.
     #[arg(long, default_value = "4KiB")]
     object_size: ByteSize,
     /// Also write an HTML page with charts.
     #[arg(long, value_name = "FILE.html")]
     out: Option<PathBuf>,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -187,7 +187,7 @@ fn varied(advice: &Advice) -> String {
     if advice.varied.is_empty() {
         return String::new();
     }
-    let mut shown = table(&["with", "disks alone, MB/s", "with SSD, MB/s", "break-even", "pays"], 1);
+    let mut shown = table(&["with", "disks only, MB/s", "with SSD, MB/s", "break-even", "pays"], 1);
     for SensitivityResult { change, alone_mb_per_s, cached_mb_per_s, break_even_per_gb, pays } in &advice.varied {
         shown.add_row([
             change_name(*change),

@@ -18,7 +18,7 @@ pub struct Args {
     /// Results of `manometer cache tier --format json`.
     #[arg(required = true, num_args = 1.., value_name = "RESULTS")]
     pub(super) results: Vec<PathBuf>,
-    /// The prices of devices, as TOML (docs/cache-cost.md).
+    /// Prices of devices, as TOML (docs/cache-cost.md).
     #[arg(long)]
     pub(super) prices: PathBuf,
     /// Compute costs per GB instead of whole devices: c_a and c_d of the cache thesis.
@@ -33,7 +33,7 @@ pub struct Args {
     /// Find the cheapest arrangement with at least this throughput: `fileserver>=50MB/s`, `oltp>=1000requests/s`.
     #[arg(long = "goal", value_name = "GOAL")]
     pub(super) goals: Vec<Goal>,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

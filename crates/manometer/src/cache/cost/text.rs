@@ -20,7 +20,8 @@ pub(super) fn text(args: &Args, results: &CostResults) -> String {
     lines.extend(notes(&results.bill));
     if !results.break_even.is_empty() {
         lines.push(format!(
-            "\nBreak-even: the price per GB in {} at which a cache costs as much per MB/s as its origin alone",
+            "\nBreak-even: the price per GB in {} at which a cache costs as much per MB/s as its origin without the \
+             cache",
             results.prices.currency
         ));
         lines.push(break_even(results));

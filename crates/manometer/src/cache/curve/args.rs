@@ -20,10 +20,10 @@ use crate::trace::input::Input;
 pub struct Args {
     #[command(flatten)]
     pub(super) input: Input,
-    /// The policies, optionally with parameters; the trace is read once for all.
+    /// Policies, optionally with parameters; the trace is read once for all.
     #[arg(long, value_delimiter = ',', default_value = "lru")]
     pub(super) policy: Vec<PolicySpec>,
-    /// The cache sizes; by default many, up to the size of all keys.
+    /// Cache sizes; by default many, up to the size of all keys.
     #[arg(long, value_delimiter = ',')]
     pub(super) capacity: Vec<String>,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub struct Args {
     /// Report the working set: the keys, and bytes with --size-aware, requested in windows of the trace.
     #[arg(long)]
     pub(super) working_set: bool,
-    /// The lengths of these windows: requests, or a duration such as 10min; many by default.
+    /// Lengths of these windows: requests, or a duration such as 10min; many by default.
     #[arg(long, value_delimiter = ',', value_name = "LENGTH", requires = "working_set")]
     pub(super) window: Vec<String>,
     /// Also write the curves as an HTML page; the file must be new.
@@ -51,10 +51,10 @@ pub struct Args {
     /// Also write the points as Parquet; the file must be new.
     #[arg(long, value_name = "FILE")]
     pub(super) parquet: Option<PathBuf>,
-    /// The seed of the sample.
+    /// Seed of the sample.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

@@ -26,20 +26,20 @@ use crate::trace::input::{self, Input};
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// The policies, optionally with parameters: `mq:lifetime=5000` (docs/cache-policies.md).
+    /// Policies, optionally with parameters: `mq:lifetime=5000` (docs/cache-policies.md).
     #[arg(long, value_delimiter = ',', required = true)]
     policy: Vec<String>,
-    /// The capacities: objects, or bytes with --size-aware.
+    /// Capacities: objects, or bytes with --size-aware.
     #[arg(long, value_delimiter = ',', required = true)]
     capacity: Vec<String>,
     #[command(flatten)]
     unit: Unit,
     #[command(flatten)]
     blocks: BlockSize,
-    /// The seed of randomised policies.
+    /// Seed of randomised policies.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -18,10 +18,10 @@ use crate::output::Format;
     manometer cache tier mine.toml --trace src1.csv.zst --threads 16"
 )]
 pub struct Args {
-    /// The files of the arrangements.
+    /// Files of the arrangements.
     #[arg(required = true, value_name = "FILE")]
     pub(super) arrangements: Vec<PathBuf>,
-    /// The workloads; by default all.
+    /// Workloads; by default all.
     #[arg(long, value_delimiter = ',', conflicts_with = "trace")]
     pub(super) workload: Vec<String>,
     /// Replay a trace instead of a workload, plain or compressed.
@@ -35,13 +35,13 @@ pub struct Args {
     /// Bypass the page cache.
     #[arg(long, requires = "trace")]
     pub(super) direct: bool,
-    /// The size of objects whose size is not in the trace.
+    /// Size of objects whose size is not in the trace.
     #[arg(long, requires = "trace", default_value = "4KiB")]
     pub(super) object_size: ByteSize,
     /// Divide sizes and periods by this, instead of by the scale in the files; a trace is replayed at full size.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "trace")]
     pub(super) scale: Option<u64>,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

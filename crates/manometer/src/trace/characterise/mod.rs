@@ -26,13 +26,13 @@ pub struct Args {
     /// Where the trace was taken; this decides the replay model.
     #[arg(long, value_enum)]
     taken_at: Option<Place>,
-    /// The time without a request after which a client's session ends.
+    /// Time without a request after which a client's session ends.
     #[arg(long, value_name = "SPAN", default_value = "30min")]
     session_gap: Span,
-    /// The latency of the store, for comparison with the times between requests of a client.
+    /// Latency of the store, for comparison with the times between requests of a client.
     #[arg(long, value_name = "SPAN")]
     latency: Option<Span>,
-    /// The output format.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
