@@ -81,7 +81,7 @@ docs:
 	cargo run --locked --quiet --package manometer -- schema findings > docs/findings.md
 	$(python)/bin/python python/tools/generate_plot.py
 
-# Every chart from real recordings and traces in the folder DATA: docs/gallery.md and gallery.html.
+# Every chart from real recordings and traces in the directory DATA: docs/gallery.md and gallery.html.
 gallery: wheel
 	cargo build --release --locked --package manometer
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl

@@ -50,7 +50,7 @@ class Experiment:
 
         Args:
             source: the path of a file; TOML text of more than one line; or a dictionary. Paths in a text or a
-                dictionary are relative to the current folder.
+                dictionary are relative to the current directory.
             changes: changed values, as with `--set`: `{"plan.phase": "5s"}`.
 
         Raises:
@@ -104,7 +104,7 @@ class Experiment:
         """Runs the experiment to its end.
 
         Args:
-            out: the folder of the recording, or of the sweep's recordings; created, or empty.
+            out: the directory of the recording, or of the sweep's recordings; created, or empty.
             reuse: use suitable databases and files of another experiment.
             resume: continue in `out` with the first run that is not complete.
             progress: show a progress bar, if the extra `[progress]` is installed.

@@ -45,7 +45,7 @@ def command(*arguments: str | PathLike[str]) -> Any:
 
     Raises:
         ProgramError: the program is missing, the request was invalid, or the work failed; with the program's message.
-            A negative verdict (exit status 3) is no error: it is in the document.
+            A negative verdict (exit status 3) is not an error: it is in the document.
     """
     words = [program(), *(os.fspath(argument) for argument in arguments), "--format", "json"]
     with subprocess.Popen(

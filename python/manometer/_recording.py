@@ -86,17 +86,17 @@ class Recording:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Opens the recording in the folder `path`.
+        """Opens the recording in the directory `path`.
 
         Raises:
-            RecordingError: the folder is no recording, its plan is damaged, or a newer version wrote it.
+            RecordingError: the directory is not a recording, its plan is damaged, or a newer version wrote it.
         """
         self._path = Path(path)
         self._native = _native.Recording.open(self._path)
 
     @property
     def path(self) -> Path:
-        """The folder of the recording."""
+        """The directory of the recording."""
         return self._path
 
     @property
@@ -167,7 +167,7 @@ class Recording:
         """The pressure of each phase with its 95 % interval: the share of ρ(w0) lost (Lange 2023, def. 3).
 
         Columns: `phase`, `label`, `step` of the pressure scale from 1 (null where the phase could not be tested, as
-        `scale_state` states: "tested" or "untested"), `pressure` (0 is no harm, 0.9 is nine tenths lost, below 0 is a
+        `scale_state` states: "tested" or "untested"), `pressure` (0 is none, 0.9 is nine tenths lost, below 0 is a
         gain), `pressure_low`, `pressure_high`, the `reason` of null values, and the settings.
 
         Args:
@@ -220,7 +220,7 @@ class Recording:
         return self._native.latency(operation, workload, by == "phase")
 
     def __repr__(self) -> str:
-        """Shows the experiment and the folder."""
+        """Shows the experiment and the directory."""
         return f"<manometer.Recording: {self.plan['experiment']}, {self._path}>"
 
 
@@ -228,7 +228,7 @@ class Recordings(Sequence[Recording]):
     """A sequence of recordings: the runs of a sweep, or any others."""
 
     def __init__(self, recordings: Iterable[Recording], *, skipped: Iterable[Path] = ()) -> None:
-        """Creates a sequence of `recordings`; `skipped` are folders without one."""
+        """Creates a sequence of `recordings`; `skipped` are directories without one."""
         self._recordings = list(recordings)
         self._skipped = list(skipped)
 
@@ -251,12 +251,12 @@ class Recordings(Sequence[Recording]):
         return iter(self._recordings)
 
     def __repr__(self) -> str:
-        """Shows the folders."""
+        """Shows the directories."""
         return f"<manometer.Recordings: {', '.join(str(one.path) for one in self._recordings)}>"
 
     @property
     def skipped(self) -> list[Path]:
-        """Folders without a recording: runs that did not start."""
+        """Directories without a recording: runs that did not start."""
         return list(self._skipped)
 
     @property
@@ -276,11 +276,11 @@ class Recordings(Sequence[Recording]):
 
     @property
     def phases(self) -> Frame:
-        """The phases of all recordings, as `Recording.phases`, after a column `run` with the folder's name."""
+        """The phases of all recordings, as `Recording.phases`, after a column `run` with the directory's name."""
         return _native.phases(natives(self), True)
 
     def pressure(self, neighbour: str | None = None) -> Frame:
-        """The pressures of all recordings, as `Recording.pressure`, after a column `run` with the folder's name.
+        """The pressures of all recordings, as `Recording.pressure`, after a column `run` with the directory's name.
 
         Raises:
             RecordingError: no recording has such a neighbour.
@@ -327,14 +327,14 @@ def natives(recordings: Iterable[Recording]) -> list[_native.Recording]:
 
 
 def open(path: str | PathLike[str]) -> Recording | Recordings:
-    """Opens a recording, or the recordings of a folder of runs (`runs/001`, `runs/002` …).
+    """Opens a recording, or the recordings of a directory of runs (`runs/001`, `runs/002` …).
 
     Raises:
         RecordingError: there is none, one cannot be read, or a newer version wrote it.
     """
     path = Path(path)
     if not path.is_dir():
-        raise RecordingError(f"{path} is no folder: a recording is the folder that a run left behind")
+        raise RecordingError(f"{path} is not a directory: a recording is the directory that a run left behind")
     runs, skipped = _native.recordings_in(path)
     if runs == [path]:
         return Recording(path)
@@ -345,7 +345,7 @@ def compare(*paths: str | PathLike[str], bound: float = 0.05) -> dict[str, Any]:
     """Compares recordings phase by phase: whether they differ, by how much, and with what confidence.
 
     Args:
-        paths: two are A and B, each a recording or a folder of repeats; three or more are a series in order.
+        paths: two are A and B, each a recording or a directory of repeats; three or more are a series in order.
         bound: the smallest relative difference that matters.
 
     Returns:

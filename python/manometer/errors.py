@@ -8,7 +8,7 @@ class ManometerError(Exception):
 
 
 class RecordingError(ManometerError):
-    """A folder is not a recording, was written by a newer version, or lacks the requested series."""
+    """A directory is not a recording, was written by a newer version, or lacks the requested series."""
 
 
 class ExperimentError(ManometerError):

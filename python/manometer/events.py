@@ -130,7 +130,7 @@ _KINDS: dict[str, type[Preparing | Ready | PhaseBegun | Sample | Tick | Ended | 
 
 
 def parse(line: str) -> Event:
-    """Parses a line of the program's standard error; any line that is no event is a note."""
+    """Parses a line of the program's standard error; any line that is not an event is a note."""
     try:
         fields: dict[str, Any] = json.loads(line)
         kind = fields.pop("event")

@@ -1,6 +1,6 @@
 """Imports results of other tools as recordings. Data that a format does not contain is missing.
 
-Each function creates the folder `out`: one file becomes a recording there; several become recordings in `runs/001`,
+Each function creates the directory `out`: one file becomes a recording there; several become recordings in `runs/001`,
 `runs/002` …, with the settings that differ between them as the sweep. All files are read before anything is written.
 The manual describes each format and how its phases are found (docs/import.md).
 """

@@ -191,7 +191,7 @@ class Database(_Readable):
         self._native.compact()
 
     def backup(self, path: str | PathLike[str]) -> None:
-        """Copies the current state to an empty or new folder, as a separate database."""
+        """Copies the current state to an empty or new directory, as a separate database."""
         self._native.backup(path)
 
     def stats(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Database(_Readable):
         return json.loads(self._native.stats())
 
     def close(self) -> None:
-        """Syncs and closes the database; iterators that still exist keep the folder locked.
+        """Syncs and closes the database; iterators that still exist keep the directory locked.
 
         Raises:
             DatabaseError: the sync failed; the database is closed nevertheless.
@@ -225,10 +225,10 @@ def open(
     memtable_bytes: int | None = None,
     cache_bytes: int | None = None,
 ) -> Database:
-    """Opens the database in a folder; creates both if they do not exist.
+    """Opens the database in a directory; creates both if they do not exist.
 
     Args:
-        path: the folder.
+        path: the directory.
         read_only: change no files; writes are refused, and the database must exist.
         sync: durability of writes: "always" syncs each write; a number of seconds syncs at that interval; "never"
             leaves it to the operating system.

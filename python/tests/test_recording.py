@@ -109,9 +109,9 @@ def copy(recording: manometer.Recording, tmp_path: Path) -> Path:
 
 
 def test_no_recording_is_refused(tmp_path: Path, copy: Path) -> None:
-    with pytest.raises(manometer.RecordingError, match="is no folder"):
+    with pytest.raises(manometer.RecordingError, match="is not a directory"):
         manometer.open(tmp_path / "nowhere")
-    with pytest.raises(manometer.RecordingError, match="is no folder"):
+    with pytest.raises(manometer.RecordingError, match="is not a directory"):
         manometer.open(copy / "plan.json")
     (tmp_path / "empty").mkdir()
     with pytest.raises(manometer.RecordingError, match="neither a recording"):

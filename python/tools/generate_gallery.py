@@ -7,7 +7,7 @@ DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tes
 rest in twenty minutes: runs with a neighbour in a closed and in an open loop, databases that grow, a replay, the
 search for an engine's highest rate, Redis and memcached under a trace. PAGE.html draws all charts as the report does,
 light or dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this
-repository as the current folder.
+repository as the current directory.
 """
 
 # pyright: basic
@@ -193,7 +193,7 @@ def imported(data: Path, name: str, primaries: str, kernels: str, sizes: tuple[i
 
 def pages(data: Path) -> list[tuple[Path, set[str]]]:
     """The pages with the charts, and the charts to take from each (an empty set: all); the first page with one wins.
-    Writes into the current folder."""
+    Writes into the current directory."""
     trace = data / "traces" / "twitter_cluster52_1m.csv.zst"
     web = data / "traces" / "blkreplay_loads" / "linux-webserver-2.load.gz"
     by_depth = data / "storiks" / "exp_03-iodepth_bs4rr100wr000.out.xz"
@@ -373,7 +373,7 @@ def manual() -> str:
 
 
 def main() -> None:
-    """Makes everything in a folder of its own."""
+    """Makes everything in a directory of its own."""
     data, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     drawn: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as scratch:

@@ -22,8 +22,8 @@ from altair.typing import ChartType
 from manometer.plot._draw import {names}
 '''
 OF = {
-    "one": ("recording: One", "of_one", "recording", "recording: a recording, or its folder."),
-    "many": ("recordings: Many", "of_many", "recordings", "recordings: several, the folder that holds them, or one."),
+    "one": ("recording: One", "of_one", "recording", "recording: a recording, or its directory."),
+    "many": ("recordings: Many", "of_many", "recordings", "recordings: several, their directory, or one."),
     "figures": ("rows: Figures", "of_figures", "rows", "rows: a frame, or dictionaries, with the columns below."),
 }
 RAISES = {

@@ -22,7 +22,7 @@ pub enum Operation<'a> {
     Symlink(&'a [u8], &'a [u8]),
     /// Give an object a second name: its path, the new one.
     Link(&'a [u8], &'a [u8]),
-    /// Remove a name that is no directory.
+    /// Remove a name that is not a directory.
     Unlink(&'a [u8]),
     /// Remove an empty directory.
     RemoveDirectory(&'a [u8]),

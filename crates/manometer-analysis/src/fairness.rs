@@ -1,7 +1,7 @@
 //! Fairness: how evenly a phase slows down the workloads that share the device.
 //!
 //! The proportional slowdown of a tenant is its performance alone divided by its performance in the phase (inverted for
-//! a latency): 1 is no slowdown, 2 is half the speed. Jain's index (Jain, Chiu & Hawe 1984) of the slowdowns is 1 where
+//! a latency): 1 means no slowdown, 2 half the speed. Jain's index (Jain, Chiu & Hawe 1984) of the slowdowns is 1 where
 //! all are equal and tends to 1 / n where one of n is slowed down far more than the others.
 
 use std::collections::BTreeMap;

@@ -233,7 +233,7 @@ pub struct NeighbourSummary {
 /// How evenly a phase slows down the workloads that share the device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Fairness {
-    /// By workload: its performance alone divided by its performance here; 1 is no slowdown.
+    /// By workload: its performance alone divided by its performance here; 1 means no slowdown.
     pub slowdown: BTreeMap<String, Option<f64>>,
     /// Jain's fairness index of the slowdowns: 1 if all are equal, 1 / n in the most unequal case among n.
     pub jain_index: Option<f64>,

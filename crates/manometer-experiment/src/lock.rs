@@ -22,7 +22,10 @@ const FALLBACK_LOCK_DIRECTORY: &str = "/tmp";
 #[non_exhaustive]
 pub enum LockError {
     /// Another run holds the directory.
-    #[error("{} is in use by another run (process {holder}): wait for it to end, or choose another folder", path.display())]
+    #[error(
+        "{} is in use by another run (process {holder}): wait for it to end, or choose another directory",
+        path.display()
+    )]
     Held {
         /// The directory.
         path: PathBuf,
@@ -32,7 +35,7 @@ pub enum LockError {
     /// Another run uses the same disk.
     #[error(
         "the disk {disk} of {} is in use by another run (process {holder}): two runs on one disk disturb each other; \
-         wait for it to end, or choose a folder on another disk", path.display()
+         wait for it to end, or choose a directory on another disk", path.display()
     )]
     DiskHeld {
         /// The disk's name.
@@ -43,7 +46,7 @@ pub enum LockError {
         holder: String,
     },
     /// The lock file cannot be created or written.
-    #[error("{}: {source}: choose a writable folder", path.display())]
+    #[error("{}: {source}: choose a writable directory", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,

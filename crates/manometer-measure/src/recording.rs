@@ -35,7 +35,7 @@ pub enum RecordingError {
         source: SamplesError,
     },
     /// The folder is not empty.
-    #[error("{} exists and is not empty: choose another folder for the recording", path.display())]
+    #[error("{} exists and is not empty: choose another directory for the recording", path.display())]
     NotEmpty {
         /// The folder.
         path: PathBuf,

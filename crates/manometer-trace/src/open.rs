@@ -29,7 +29,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError> {
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(TraceError::Wrong(format!("{} is a folder: name the file of a trace", path.display())));
+        return Err(TraceError::Wrong(format!("{} is a directory: name the file of a trace", path.display())));
     }
     let second_handle = if metadata.is_file() { Some(File::open(path).map_err(failed)?) } else { None };
     open_source(Source::new(Box::new(file), second_handle).map_err(failed)?, options).map_err(|error| match error {

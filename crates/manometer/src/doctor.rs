@@ -12,13 +12,13 @@ use crate::output::Format;
 /// The width of the output without a terminal, and its maximum.
 const WIDTH: u16 = 100;
 
-/// Check what this host can measure in a folder, why each check matters, and how to fix it.
+/// Check what this host can measure in a directory, why each check matters, and how to fix it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  manometer doctor /mnt/nvme\n\nIt writes a file of 4 KiB to the folder and removes it."
+    after_help = "Example:\n  manometer doctor /mnt/nvme\n\nIt writes a file of 4 KiB to the directory and removes it."
 )]
 pub struct Args {
-    /// Folder of the measurements: a device directory.
+    /// Directory of the measurements: a device directory.
     #[arg(default_value = ".")]
     dir: PathBuf,
     /// Output format.
@@ -29,7 +29,7 @@ pub struct Args {
 /// Checks the host and prints the results.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if !args.dir.is_dir() {
-        return Ok(wrong_request(format_args!("{} is not a folder: name one that exists", args.dir.display())));
+        return Ok(wrong_request(format_args!("{} is not a directory: name one that exists", args.dir.display())));
     }
     let interfaces = manometer_target::file::probe(&args.dir);
     let checks = Facts::read(&args.dir, interfaces).checks();

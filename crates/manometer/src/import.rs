@@ -84,7 +84,7 @@ struct Files {
     /// Files. One becomes a recording; several become recordings in `runs/001`, `runs/002` …
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Folder of the recordings; new or empty.
+    /// Directory of the recordings; new or empty.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Output format.

@@ -17,7 +17,7 @@ use crate::recordings::{FILE, common_findings, read, runs_document, runs_text, w
     manometer report runs/001 runs/002 --out both.html\n  \
     manometer report manometer-runs/a-sweep   # all its runs")]
 pub struct Args {
-    /// Recordings, or folders of recordings from a sweep or an import.
+    /// Recordings, or directories of recordings from a sweep or an import.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
     /// Report's file [default: `report.html` in the first recording].
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Reads the recordings in `paths`, which can be folders of recordings.
+/// Reads the recordings in `paths`, which can be directories of recordings.
 fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
     let mut recorded = Vec::new();
     for path in paths {

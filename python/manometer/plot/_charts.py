@@ -114,7 +114,7 @@ def blocks(recording: One) -> ChartType:
     leaves those below where they are; the pressures come from the shares.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -179,7 +179,7 @@ def cpu(recording: One) -> ChartType:
     in which some task waited for a processor, for I/O, or for memory (pressure stall information).
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -194,7 +194,7 @@ def cpu_cores(recording: One) -> ChartType:
     stolen by the hypervisor. One bright row among dark ones is a thread that limits all others.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -212,7 +212,7 @@ def criterion_distribution(recording: One) -> ChartType:
     After Lange 2023, Figures 4.8 and 4.17.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -227,7 +227,7 @@ def device(recording: One) -> ChartType:
     was busy, and the requests in flight at the end of each interval.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -245,7 +245,7 @@ def device_health(recording: One) -> ChartType:
     After Lange 2023, Figure 4.6.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -262,7 +262,7 @@ def distribution_grid(recordings: Many) -> ChartType:
     After Lange 2023, Figures 4.8 and 4.17.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -372,7 +372,7 @@ def io_stacked(recording: One) -> ChartType:
     write-back by the kernel, foreign processes. A gap above a workload means that its share is not known there.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -415,7 +415,7 @@ def latency_heat_map(recording: One) -> ChartType:
     stall.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -432,7 +432,7 @@ def latency_spectrum(recording: One) -> ChartType:
     phase's last request.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -449,7 +449,7 @@ def levels(recording: One) -> ChartType:
     After Lange 2023, Figure 4.2.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -522,7 +522,7 @@ def neighbour_throughput(recordings: Many) -> ChartType:
     After Lange 2023, Figures 4.9, 4.10, 4.16 and 4.20.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -562,7 +562,7 @@ def pressure_bars(recordings: Many) -> ChartType:
     intervals, where there is one. All panels have the same scale.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -581,7 +581,7 @@ def pressure_differences(recordings: Many) -> ChartType:
     After Lange 2023, Figures 4.15, 4.19, 4.22 and 4.26.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -597,7 +597,7 @@ def pressure_heat_map(recordings: Many) -> ChartType:
     of a phase too short for one, is never bold. An empty cell was not measured.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -615,7 +615,7 @@ def pressure_lines(recordings: Many) -> ChartType:
     After Lange 2023, Figures 4.11 and 4.13.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -626,15 +626,15 @@ def pressure_lines(recordings: Many) -> ChartType:
 def pressure_scale(recording: One) -> ChartType:
     """Pressure scale.
 
-    The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. 0 is
-    no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a phase that
-    differs significantly from the step's first; a phase without a 95 % interval cannot be tested and is on no
-    step. A dashed whisker is no such interval: it shows how much the sample intervals vary.
+    The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. 0
+    means no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a phase
+    that differs significantly from the step's first; a phase without a 95 % interval cannot be tested and is on
+    no step. A dashed whisker is not such an interval: it shows how much the sample intervals vary.
 
     After Lange et al. 2021; Lange 2023, definition 2.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -652,7 +652,7 @@ def pressure_steps(recordings: Many) -> ChartType:
     After Lange 2023, Figures 4.23 to 4.25.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -669,7 +669,7 @@ def pressure_twins(recordings: Many) -> ChartType:
     After Lange 2023, Figures 4.12, 4.14, 4.18 and 4.21.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -715,7 +715,7 @@ def replay_dispatch(recording: One) -> ChartType:
     After Boza 2018, Figure 5.2.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -732,7 +732,7 @@ def replay_interarrivals(recording: One) -> ChartType:
     After Boza 2018, Figure 5.3.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -749,7 +749,7 @@ def replay_windows(recording: One) -> ChartType:
     After Boza 2018, Figure 5.4.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -765,7 +765,7 @@ def response_service(recording: One) -> ChartType:
     the distance above it is waiting, which coordinated omission hides.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -804,7 +804,7 @@ def scatter_matrix(recording: One) -> ChartType:
     interval, coloured by phase. Points along a line: the two correlate. A cloud: they do not.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -845,7 +845,7 @@ def throughput_latency(recordings: Many) -> ChartType:
     store is saturated, and requests only wait longer. Lines connect consecutive phases.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -886,7 +886,7 @@ def timeline(recording: One) -> ChartType:
     After Lange 2023, Figures 4.1, 4.3 to 4.5 and 4.7.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -903,7 +903,7 @@ def warm_up(recording: One) -> ChartType:
     After dos Santos 2015, Figures 6.2 and 6.3.
 
     Args:
-        recording: a recording, or its folder.
+        recording: a recording, or its directory.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -947,7 +947,7 @@ def write_amplification_size(recordings: Many) -> ChartType:
     After Song 2018, Figure 4.8.
 
     Args:
-        recordings: several, the folder that holds them, or one.
+        recordings: several, their directory, or one.
 
     Raises:
         RecordingError: a recording cannot be read.

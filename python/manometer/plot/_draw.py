@@ -17,9 +17,9 @@ from manometer._recording import Recording, Recordings
 from manometer.errors import ChartError
 
 One: TypeAlias = Recording | str | PathLike[str]
-"""A recording, or its folder."""
+"""A recording, or its directory."""
 Many: TypeAlias = Recordings | Recording | str | PathLike[str] | Iterable[One]
-"""Recordings, a folder of recordings, or one recording."""
+"""Recordings, a directory of recordings, or one recording."""
 Figures: TypeAlias = Frame | Sequence[Mapping[str, Any]]
 """The rows of a chart that shows no recording: a frame, or dictionaries."""
 

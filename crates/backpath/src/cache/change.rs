@@ -10,8 +10,8 @@ use crate::path::{canonical, hash};
 /// One thing that changes. Paths are canonical.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change<'a> {
-    /// A name that is no directory, before or after: created, removed, replaced, renamed from or to, or its attributes
-    /// changed while it has one name. Also a new directory.
+    /// A name that is not a directory, before or after: created, removed, replaced, renamed from or to, or its
+    /// attributes changed while it has one name. Also a new directory.
     Entry(&'a [u8]),
     /// A directory that is removed, renamed from or to, mounted over or unmounted: everything below its path.
     Subtree(&'a [u8]),

@@ -167,7 +167,7 @@ pub trait PathFileSystem: Send + Sync + 'static {
     fn create(&self, path: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno>;
     /// Gives an object another name.
     fn link(&self, path: &[u8], new: &[u8]) -> Result<Stat, Errno>;
-    /// Removes a name that is no directory.
+    /// Removes a name that is not a directory.
     fn unlink(&self, path: &[u8]) -> Result<(), Errno>;
     /// Removes an empty directory.
     fn remove_directory(&self, path: &[u8]) -> Result<(), Errno>;

@@ -193,7 +193,7 @@ impl Conditions {
 
 /// One warning for each condition that differs, with its values and their folders, and one for different initial states.
 ///
-/// A condition that was recorded in at most one recording is no difference.
+/// A condition that was recorded in at most one recording is not a difference.
 pub fn condition_differences<'a>(recordings: impl IntoIterator<Item = (&'a Path, &'a Conditions)>) -> Vec<Finding> {
     let recordings: Vec<(&Path, &Conditions)> = recordings.into_iter().collect();
     let states: Vec<(&Path, &InitialState)> =

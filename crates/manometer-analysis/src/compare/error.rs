@@ -12,7 +12,7 @@ pub enum CompareError {
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// A folder holds no recording.
-    #[error("{} is neither a recording nor a folder of recordings (`runs/001`, `runs/002` …)", .0.display())]
+    #[error("{} is neither a recording nor a directory of recordings (`runs/001`, `runs/002` …)", .0.display())]
     NoRecording(PathBuf),
     /// One has no primary.
     #[error("{} has no primary: there is no performance to compare", .0.display())]

@@ -13,9 +13,9 @@ const MAX_NAMED: usize = 8;
 pub(super) const NO_RECORDING: Rule = Rule {
     id: "no-recording",
     severity: Severity::Warning,
-    threat: minor(Threatened::Result, "a folder holds no recording"),
-    source: "the folder",
-    meaning: "a folder among those of recordings has no `plan.json` and was skipped",
+    threat: minor(Threatened::Result, "a directory holds no recording"),
+    source: "the directory",
+    meaning: "a directory among those of recordings has no `plan.json` and was skipped",
     remedy: "Move it elsewhere, or run its experiment.",
 };
 

@@ -1,4 +1,4 @@
-//! Whether foreign processes, which are no part of the experiment, used storage.
+//! Whether foreign processes, which do not belong to the experiment, used storage.
 
 use manometer_measure::Event;
 use manometer_measure::event::{EventLine, Finding, Severity, ThreatStrength, Threatened};
@@ -25,7 +25,7 @@ const FOREIGN_PROCESSES: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(Threatened::Phase, "foreign processes used storage"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
-    meaning: "foreign processes, which are no part of the experiment, did 1 % or more of the device's I/O in a phase",
+    meaning: "foreign processes, which do not belong to the experiment, did 1 % or more of the device's I/O in a phase",
     remedy: "Stop them and repeat the run.",
 };
 

@@ -68,7 +68,7 @@ const RULES: &[Rule] = &[
         threat: minor(Threatened::Result, "a damaged snapshot was not used"),
         source: "the run",
         meaning: "a snapshot is incomplete and was not used",
-        remedy: "Remove its folder.",
+        remedy: "Remove its directory.",
     },
     Rule {
         id: "not-as-prepared",

@@ -264,7 +264,7 @@ fn different_initial_states_are_reported() {
 fn incomparable_recordings_are_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |path: &Path| RunSet::read(path).unwrap_err().to_string();
-    assert!(refused(dir.path()).contains("neither a recording nor a folder"), "{}", refused(dir.path()));
+    assert!(refused(dir.path()).contains("neither a recording nor a directory"), "{}", refused(dir.path()));
     assert!(refused(&dir.path().join("nowhere")).contains("nowhere"));
     let record_with = |name: &str, plan: &Plan| {
         let path = dir.path().join(name);

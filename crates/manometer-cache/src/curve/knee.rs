@@ -7,7 +7,7 @@ const BEND_MIN: f64 = 0.05;
 
 /// The knees of a curve by capacity: the point farthest below the straight line between its ends, on a logarithmic
 /// scale of capacity, and recursively in both parts (Satopää and others, Kneedle, 2011). A shoulder, a point farther
-/// above the line, divides the curve too but is no knee.
+/// above the line, divides the curve too but is not a knee.
 pub fn knees(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     let fall = first.miss_ratio - last.miss_ratio;

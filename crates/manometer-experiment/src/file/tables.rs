@@ -63,7 +63,8 @@ fn one_second() -> Span {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct DeviceTable {
-    /// A folder on the device, relative to the current folder. All databases and neighbours' files are created below it.
+    /// A directory on the device, relative to the current directory. All databases and neighbours' files are created
+    /// below it.
     pub directory: PathBuf,
     /// Shrink record counts and file sizes in proportion when the data would take more than half of the available space.
     /// A finding reports it.

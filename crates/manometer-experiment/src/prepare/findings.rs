@@ -34,7 +34,7 @@ pub(super) fn before_preparation(experiment: &Experiment, state: &DirectoryState
     }
     all.extend(snapshot::damaged(directory).iter().map(|path| {
         let text = format!(
-            "The snapshot {} is damaged and not used: files were removed or changed. Remove the folder.",
+            "The snapshot {} is damaged and not used: files were removed or changed. Remove the directory.",
             path.display()
         );
         Finding::new("snapshot-damaged", Severity::Warning, text)

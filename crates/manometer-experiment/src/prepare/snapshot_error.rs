@@ -18,11 +18,11 @@ pub enum SnapshotError {
         source: io::Error,
     },
     /// A database contains something other than files and folders.
-    #[error("{} is neither a file nor a folder and cannot be part of a snapshot; no engine creates it", .0.display())]
+    #[error("{} is neither a file nor a directory and cannot be part of a snapshot; no engine creates it", .0.display())]
     UnsupportedFile(PathBuf),
     /// The data to be replaced are in no snapshot.
     #[error(
-        "{} holds another database ({found}) that is in no snapshot: delete it yourself, or choose another folder",
+        "{} holds another database ({found}) that is in no snapshot: delete it yourself, or choose another directory",
         path.display()
     )]
     Foreign {

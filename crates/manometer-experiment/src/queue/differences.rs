@@ -54,7 +54,7 @@ fn file_differences(existing: &ExperimentSource, requested: &ExperimentSource) -
         resolved_differences((&existing.resolved, &existing.referenced), (&requested.resolved, &requested.referenced));
     if found.is_empty() && existing.directory != requested.directory {
         let (was, is) = (existing.directory.display(), requested.directory.display());
-        found.push(format!("the device directory was {was} and is {is}: start it from the same folder"));
+        found.push(format!("the device directory was {was} and is {is}: start it from the same directory"));
     }
     found
 }

@@ -227,7 +227,7 @@ fn a_database_on_disk_is_left_as_it_was_made() {
     match run_with(&dir, &settings, &[Control::Go]) {
         Ok(output) => assert_eq!((output.missing("read"), output.replayed().errors), (0, 0)),
         Err(ReplayError::Engine(EngineError::InMemoryFileSystem(_))) => {
-            skip(Cause::BlockDevice, "the tests' folder lies in memory")
+            skip(Cause::BlockDevice, "the tests' directory lies in memory")
         }
         Err(error) => panic!("{error}"),
     }

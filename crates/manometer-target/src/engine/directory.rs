@@ -33,8 +33,8 @@ pub const LOADING: &str = "load";
 /// The engine's log, if it writes one.
 pub const LOG: &str = "engine.log";
 const REMEDIES: [&str; 2] = [
-    "reuse it with `--reuse`, or delete it or choose another folder yourself",
-    "it cannot serve this one; delete it or choose another folder yourself",
+    "reuse it with `--reuse`, or delete it or choose another directory yourself",
+    "it cannot serve this one; delete it or choose another directory yourself",
 ];
 /// All entries that Manometer creates in a database's directory.
 pub const OWN_ENTRIES: [&str; 6] = [MARKER, NEW_MARKER, LOCK, DATABASE, LOADING, LOG];
@@ -342,7 +342,7 @@ pub fn lock(path: &Path) -> Result<FileLock, EngineError> {
 }
 
 fn create_empty(path: &Path) -> Result<(), EngineError> {
-    fs::create_dir(path).map_err(|reason| not_writable(path, reason, "making the folder"))
+    fs::create_dir(path).map_err(|reason| not_writable(path, reason, "making the directory"))
 }
 
 fn remove_dir(path: &Path) -> Result<(), EngineError> {

@@ -109,7 +109,7 @@ fn a_database_that_a_run_has_changed_is_not_taken_for_the_loaded_one() {
 fn what_is_not_ours_is_never_touched() {
     let dir = disk();
     let path = dir.path().join("primary");
-    for (name, content) in [("letters.txt", "dear"), ("manometer.json", "{}"), ("db", "not even a folder")] {
+    for (name, content) in [("letters.txt", "dear"), ("manometer.json", "{}"), ("db", "not even a directory")] {
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join(name), content).unwrap();
         for existing in [DatabaseReuse::Remake, DatabaseReuse::Reuse, DatabaseReuse::Renew] {

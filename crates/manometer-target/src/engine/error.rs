@@ -61,7 +61,7 @@ pub enum EngineError {
         known: &'static str,
     },
     /// The directory lies in memory.
-    #[error("{} lies on a file system in memory, which says nothing about a device; choose a folder on a disk", .0.display())]
+    #[error("{} lies on a file system in memory, which says nothing about a device; choose a directory on a disk", .0.display())]
     InMemoryFileSystem(PathBuf),
     /// The directory cannot be written.
     #[error("{} cannot be written: {reason}", path.display())]
@@ -80,7 +80,7 @@ pub enum EngineError {
         reason: std::io::Error,
     },
     /// Another run uses the directory.
-    #[error("{} is in use by another run; wait for it or choose another folder", .0.display())]
+    #[error("{} is in use by another run; wait for it or choose another directory", .0.display())]
     Locked(PathBuf),
     /// The directory holds files that Manometer did not create.
     #[error("{} holds files that Manometer did not create (`{found}`); choose an empty directory", path.display())]

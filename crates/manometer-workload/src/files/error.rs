@@ -79,7 +79,8 @@ pub enum FilesError {
     },
     /// A file of a database is shorter than it was created.
     #[error(
-        "{} is shorter than it was created: was it truncated? Remove the workload's folder to have its files created again",
+        "{} is shorter than it was created: was it truncated? Remove the workload's directory to have its files \
+         created again",
         .0.display()
     )]
     Truncated(PathBuf),

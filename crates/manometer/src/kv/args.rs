@@ -111,7 +111,7 @@ pub struct Args {
     /// Duration of the warm-up in seconds; its requests do not count.
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     pub(super) warmup: f64,
-    /// Folder of the database.
+    /// Directory of the database.
     #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
     pub(super) dir: PathBuf,
     /// Use the database of an earlier run, if it fits; implies --keep.

@@ -18,7 +18,7 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<KvSettings> {
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         anyhow::ensure!(
             !out.is_dir() && folder.is_dir(),
-            "`--out` {}: write a file in a folder that exists",
+            "`--out` {}: write a file in a directory that exists",
             out.display()
         );
     }

@@ -63,7 +63,7 @@ pub struct Args {
     /// Exit with status 3 if the replay was not faithful.
     #[arg(long)]
     pub(super) require_fidelity: bool,
-    /// Folder of the database.
+    /// Directory of the database.
     #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
     pub(super) dir: PathBuf,
     /// Use the database of an earlier replay, if it fits; implies --keep.

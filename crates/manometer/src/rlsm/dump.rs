@@ -18,7 +18,7 @@ use crate::table::table;
 #[command(after_help = "Examples:\n  manometer rlsm dump manometer-data/kv/db --prefix user1 --limit 10\n  \
     manometer rlsm dump manometer-data/kv/db --runs")]
 pub struct Args {
-    /// Folder of the database; no other process may have it open.
+    /// Directory of the database; no other process may have it open.
     folder: PathBuf,
     /// First key.
     #[arg(long, value_name = "KEY")]

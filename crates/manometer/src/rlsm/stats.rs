@@ -19,7 +19,7 @@ use crate::table::table;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm stats manometer-data/kv/db --format json")]
 pub struct Args {
-    /// Folder of the database; no other process may have it open.
+    /// Directory of the database; no other process may have it open.
     folder: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]

@@ -16,7 +16,7 @@ use crate::output::Format;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
 pub struct Args {
-    /// Folder of the database; no other process may have it open.
+    /// Directory of the database; no other process may have it open.
     folder: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]

@@ -25,7 +25,7 @@ pub struct Args {
     /// Change a value of the file: `plan.phase=5s`, `primary.records=1000`, `writer.write_ratio=0.5`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Folder of the recording; by default `manometer-runs/NAME-TIME`.
+    /// Directory of the recording; by default `manometer-runs/NAME-TIME`.
     #[arg(long)]
     pub(super) out: Option<PathBuf>,
     /// Continue in --out at the first run that is not done. The files and every --set must be unchanged, except

@@ -37,8 +37,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     if let Some(directory) = device_directory_of(args, &files) {
         return Ok(wrong_request(format_args!(
-            "--out {} is the device directory of the experiment: databases and files are there; choose another folder, \
-             on another device if there is one",
+            "--out {} is the device directory of the experiment: databases and files are there; choose another \
+             directory, on another device if there is one",
             directory.display()
         )));
     }

@@ -31,6 +31,6 @@ pub(super) fn create_empty(out: &Path) -> Result<(), String> {
     let mut entries = fs::read_dir(out).map_err(|error| format!("--out {}: {error}", out.display()))?;
     match entries.next() {
         None => Ok(()),
-        Some(_) => Err(format!("--out {} is not empty: choose another folder", out.display())),
+        Some(_) => Err(format!("--out {} is not empty: choose another directory", out.display())),
     }
 }

@@ -16,13 +16,13 @@ use crate::output::{self, Format};
 /// The shortest interval: below it the kernel's tick-based counters are noise.
 const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// Show the device under a folder, its layers, the processes that use storage, and stalls, live.
+/// Show the device under a directory, its layers, the processes that use storage, and stalls, live.
 ///
 /// Reads /proc and /sys only. Keys: q quits, left and right (or s) change the order of the processes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer watch /mnt/nvme\n  manometer watch /mnt/nvme --once --format json")]
 pub struct Args {
-    /// Folder on the device.
+    /// Directory on the device.
     #[arg(default_value = ".")]
     dir: PathBuf,
     /// Refresh interval.
@@ -39,14 +39,15 @@ pub struct Args {
 /// Shows the storage until a key or a signal ends it.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if !args.dir.is_dir() {
-        return Ok(wrong_request(format_args!("{} is not a folder: name one that exists", args.dir.display())));
+        return Ok(wrong_request(format_args!("{} is not a directory: name one that exists", args.dir.display())));
     }
     if args.interval.nanoseconds() < SHORTEST_INTERVAL_NS {
         return Ok(wrong_request("--interval is shorter than 100ms: the kernel's counters show nothing in it"));
     }
     let Some(live) = StorageMonitor::of(&args.dir) else {
         return Ok(wrong_request(format_args!(
-            "there is no block device under {}: choose a folder on a local disk; `manometer doctor` shows the layers",
+            "there is no block device under {}: choose a directory on a local disk; `manometer doctor` shows the \
+             layers",
             args.dir.display()
         )));
     };

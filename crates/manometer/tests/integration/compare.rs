@@ -198,7 +198,7 @@ fn what_cannot_be_compared_is_refused_with_status_two() {
     let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
     record(&scene.path("other"), [1000.0, 500.0], "MiB/s", 0);
     scene.run("compare a").status(2);
-    scene.run("compare a nowhere").status(2).err_has(&["nowhere", "neither a recording nor a folder"]);
+    scene.run("compare a nowhere").status(2).err_has(&["nowhere", "neither a recording nor a directory"]);
     scene.run("compare a other").status(2).err_has(&["different criteria", "ops/s", "MiB/s"]);
     scene.run("compare a a --bound 5").status(2).err_has(&["5%"]);
     scene.run("compare a b --junit no/such/folder.xml").status(1).err_has(&["no/such"]);

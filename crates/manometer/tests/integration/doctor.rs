@@ -60,7 +60,7 @@ fn people_get_one_screen() {
 
 #[test]
 fn a_folder_that_is_none_is_named() {
-    Scene::new().run("doctor nowhere").status(2).err_has(&["nowhere is not a folder"]);
+    Scene::new().run("doctor nowhere").status(2).err_has(&["nowhere is not a directory"]);
 }
 
 #[test]

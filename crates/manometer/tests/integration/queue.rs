@@ -182,7 +182,7 @@ fn a_queue_of_another_set_is_refused_with_what_differs() {
 fn two_runs_at_once_on_one_disk_are_refused_whatever_the_directory() {
     let scene = Scene::short();
     if manometer_measure::host::device_of(&scene.path("")).is_none() {
-        skip(Cause::BlockDevice, "no block device holds the tests' folder");
+        skip(Cause::BlockDevice, "no block device holds the tests' directory");
         return;
     }
     let first = scene.start("run short.toml --out one --set plan.phase=60s");

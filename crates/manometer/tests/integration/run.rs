@@ -463,7 +463,7 @@ fn the_device_directory_is_no_place_for_recordings() {
     let scene = Scene::short();
     scene.write("set.toml", &format!("{SHORT}[sweep]\nrepeats = 2\n"));
     for words in ["run short.toml --out data", "run set.toml --out ./data/", "run set.toml --out data --resume"] {
-        scene.run(words).status(2).err_has(&["is the device directory", "another folder"]);
+        scene.run(words).status(2).err_has(&["is the device directory", "another directory"]);
     }
     assert!(!scene.path("data").exists());
 }

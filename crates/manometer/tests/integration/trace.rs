@@ -70,7 +70,7 @@ fn wrong_requests_say_what_would_be_right() {
     scene.write("letter", "Dear Sir or Madam,\n\nno trace\n");
     for (words, expected) in [
         ("trace info nowhere", "nowhere: No such file"),
-        ("trace info .", "is a folder"),
+        ("trace info .", "is a directory"),
         ("trace info empty", "empty: it is empty"),
         ("trace info letter", "--input-format"),
         ("trace info trace.txt --input-format nonsense", "write one of parquet"),

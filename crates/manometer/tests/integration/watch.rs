@@ -14,7 +14,7 @@ fn on_a_device() -> Option<Scene> {
     let scene = Scene::new();
     let device = device_of(&scene.path("."));
     if device.is_none() {
-        skip(Cause::BlockDevice, "no block device holds the tests' folder");
+        skip(Cause::BlockDevice, "no block device holds the tests' directory");
     }
     device.map(|_| scene)
 }
@@ -107,7 +107,7 @@ fn machines_get_one_document_of_one_interval() {
 #[test]
 fn what_cannot_be_watched_is_reported() {
     let scene = Scene::new();
-    scene.run("watch nowhere").status(2).err_has(&["nowhere is not a folder"]);
+    scene.run("watch nowhere").status(2).err_has(&["nowhere is not a directory"]);
     scene.run("watch /proc").status(2).err_has(&["there is no block device under /proc", "doctor"]);
     scene.run("watch . --interval 1ms").status(2).err_has(&["shorter than 100ms"]);
     scene.run("watch --help").status(0).out_has(&["manometer watch /mnt/nvme", "q quits"]);

@@ -161,7 +161,7 @@ impl Checker<'_> {
         }
         let external = |workload: &&Workload| matches!(workload.settings, WorkloadSettings::Command(_));
         if let Some(workload) = experiment.workloads().find(external) {
-            let message = format!("`{}` is an external program, which no block can pause or measure", workload.name);
+            let message = format!("`{}` is an external program, which a block cannot pause or measure", workload.name);
             refuse(&message, "use the design `ladder`: a program would be ended and started again in every round");
         }
     }

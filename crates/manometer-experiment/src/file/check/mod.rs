@@ -212,11 +212,11 @@ impl Checker<'_> {
             // A file system in user space may lie on a local disk: a finding of the run reports what could not be observed.
             Backing::Device | Backing::Program => return,
             Backing::Memory => {
-                "a file system in memory accepts direct I/O but measures no disk: choose a folder on a disk"
+                "a file system in memory accepts direct I/O but measures no disk: choose a directory on a disk"
             }
             Backing::Network | Backing::Layered => {
-                "the device below it cannot be observed: choose a folder on a local disk (in a container, on a \
-                 volume); `manometer doctor DIR` shows what lies below a folder"
+                "the device below it cannot be observed: choose a directory on a local disk (in a container, on a \
+                 volume); `manometer doctor DIR` shows what lies below a directory"
             }
         };
         let message = format!("{} lies on {} ({})", device.directory.display(), backing.description(), mount.fs_type);

@@ -328,7 +328,7 @@ mod tests {
         fs::remove_dir_all(dir.path().join("primary")).unwrap();
         restore(dir.path(), &created, false, &mut no_stop).unwrap();
         assert_eq!(table(dir.path()), "as prepared");
-        assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 1, "no other folder is left");
+        assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 1, "no other directory is left");
         let second = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
         assert_eq!(second.name(), "primary-2");
     }

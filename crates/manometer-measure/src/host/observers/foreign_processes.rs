@@ -13,7 +13,7 @@ use crate::samples::{Column, columns_from};
 
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "foreign_processes",
-    description: "I/O of foreign processes, which are no part of the experiment, every 10 s and at phase boundaries.",
+    description: "I/O of foreign processes, which do not belong to the experiment, every 10 s and at phase boundaries.",
     columns,
     create: |subject| boxed(subject.host_directory().map(|_| ForeignProcesses::of_host())),
 };

@@ -15,10 +15,10 @@ pub(crate) const CHART: Chart = Chart {
     title: "Pressure scale",
     origin: Some("Lange et al. 2021; Lange 2023, definition 2"),
     caption: "The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. \
-              0 is no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a \
-              phase that differs significantly from the step's first; a phase without a 95 % interval cannot be tested \
-              and is on no step. A dashed whisker is no such interval: it shows how much the sample intervals \
-              vary.",
+              0 means no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at \
+              a phase that differs significantly from the step's first; a phase without a 95 % interval cannot be \
+              tested and is on no step. A dashed whisker is not such an interval: it shows how much the sample \
+              intervals vary.",
     spec: include_str!("../../../../../charts/pressure-scale.vl.json"),
     input: ChartInput::OneRecording(draw),
 };

@@ -123,7 +123,7 @@ impl Config {
                                              survives the host once the journal's removal has reached the device"
             }
             (Journal::Rollback(_), Extra) => {
-                "one transaction per put, database, rollback journal and its folder \
+                "one transaction per put, database, rollback journal and its directory \
                                               synced: a put survives the host"
             }
             (Journal::Memory | Journal::Off, _) => {

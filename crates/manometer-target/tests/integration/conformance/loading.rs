@@ -64,7 +64,7 @@ fn loading_stops_on_request() {
 }
 
 #[test]
-fn nothing_to_load_is_no_error() {
+fn loading_nothing_is_not_an_error() {
     every_engine(|subject| {
         let engine = subject.open();
         engine.load_sorted(&mut Counted::up_to(0)).unwrap();

@@ -24,7 +24,7 @@ fn a_value_is_found_overwritten_and_deleted() {
 }
 
 #[test]
-fn deleting_what_is_not_there_is_no_error() {
+fn deleting_a_missing_key_is_not_an_error() {
     every_engine(|subject| {
         let engine = subject.open();
         let mut session = engine.session();

@@ -53,7 +53,7 @@ fn records_come_in_order_either_way_from_any_start() {
 }
 
 #[test]
-fn a_scan_ends_when_its_visitor_breaks_and_the_next_starts_anew() {
+fn a_scan_ends_when_its_visitor_breaks_and_the_next_starts_again() {
     every_ordered_engine(|subject| {
         let engine = subject.open();
         let mut session = engine.session();
