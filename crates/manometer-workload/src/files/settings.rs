@@ -27,8 +27,8 @@ impl Personality {
     }
 }
 
-/// Files that are created, written, appended to, read, made durable, looked up and deleted (dos Santos 2015, section
-/// 6.3).
+/// Files that are created, written, appended to, read, made durable, looked up and deleted (dos Santos 2015,
+/// section 6.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FilesSettings {
     /// The kind of server; it sets the defaults of the other settings.
