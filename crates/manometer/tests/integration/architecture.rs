@@ -1,6 +1,6 @@
 //! The crates and modules depend on each other as `docs/ARCHITECTURE.md` says, and the paths that it names exist.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 
@@ -16,12 +16,17 @@ fn table() -> Vec<(String, String)> {
     rows.map(|cells| (cells[1].clone(), cells[3].clone())).collect()
 }
 
+/// What cargo prints, without a network.
+fn cargo(arguments: &str) -> String {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments.split(' ')).args(["--offline", "--locked"]).current_dir(repository_file(""));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "cargo {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 fn packages() -> Vec<Value> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
-    let output = command.current_dir(repository_file("")).output().unwrap();
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let metadata: Value = serde_json::from_str(&cargo("metadata --no-deps --format-version 1")).unwrap();
     metadata["packages"].as_array().unwrap().clone()
 }
 
@@ -46,6 +51,22 @@ fn every_crate_imports_only_crates_below_it() {
             );
         }
     }
+}
+
+/// The crates from elsewhere that cargo compiles for `packages`, each with its features.
+fn foreign_crates(packages: &str) -> BTreeSet<String> {
+    let tree = cargo(&format!("tree {packages} --prefix none --format {{p}}|{{f}}"));
+    let lines = tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned());
+    lines.filter(|line| !line.is_empty() && !line.contains(" (/")).collect()
+}
+
+/// Else `make test` compiles Arrow and most others twice.
+#[test]
+fn the_wheel_compiles_other_crates_as_the_workspace_does() {
+    let workspace = foreign_crates("--workspace --edges normal,build,dev");
+    let wheel = foreign_crates("--package manometer-python --edges normal,build");
+    let twice: Vec<&String> = wheel.difference(&workspace).collect();
+    assert!(twice.is_empty(), "add the features that the workspace has to manometer-python's Cargo.toml: {twice:#?}");
 }
 
 /// The circles of imports that are left: crate, files of the largest, modules of the largest between siblings. Only
