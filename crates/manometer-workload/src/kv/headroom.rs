@@ -11,9 +11,10 @@ use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, EngineOptions, OpenRequest, Storage};
 
 use super::error::KvError;
-use super::pace::{OpenLoop, PacePlan, RATE_MAX, RateCurve};
+use super::pace::{OpenLoop, PacePlan, RATE_MAX};
 use super::plan::{KvPlan, Presence};
 use super::plan_history::PlanHistory;
+use super::rate::RateCurve;
 use super::sampler::Sampler;
 use super::threads::run_threads;
 

@@ -7,7 +7,7 @@ use manometer_target::engine::EngineOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pace::RateForm;
+use super::rate::RateForm;
 
 /// A workload of YCSB or db_bench on a key-value engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

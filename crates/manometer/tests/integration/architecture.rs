@@ -80,7 +80,7 @@ const CIRCLES: &[(&str, usize, usize)] = &[
     ("manometer-measure", 7, 0),
     ("manometer-target", 5, 0),
     ("manometer-trace", 6, 0),
-    ("manometer-workload", 8, 9),
+    ("manometer-workload", 8, 7),
     ("recycle", 7, 4),
     ("rlsm", 3, 0),
 ];

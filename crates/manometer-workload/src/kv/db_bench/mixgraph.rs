@@ -113,7 +113,7 @@ impl MixGraph {
 }
 
 /// The bounds of the request types among the draws, from their shares.
-pub(super) fn below(ratios: [f64; 3]) -> [u64; 3] {
+pub(in crate::kv) fn below(ratios: [f64; 3]) -> [u64; 3] {
     let sum: f64 = ratios.iter().sum();
     let mut end = 0;
     ratios.map(|ratio| {
@@ -133,7 +133,7 @@ pub struct KeyRanges {
 
 impl KeyRanges {
     /// `count` ranges of `records` records together; nothing where no range gets a request.
-    pub(super) fn new(records: u64, count: u64, [a, b, c, d]: [f64; 4]) -> Option<Self> {
+    pub(in crate::kv) fn new(records: u64, count: u64, [a, b, c, d]: [f64; 4]) -> Option<Self> {
         let mut unit = 0.0;
         let mut widths: Vec<u64> = (1..=count)
             .rev()

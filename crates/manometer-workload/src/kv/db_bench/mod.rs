@@ -4,9 +4,7 @@
 mod length_distribution;
 mod mersenne;
 mod mixgraph;
-mod parameters;
 mod pareto;
-mod resolve;
 #[cfg(test)]
 #[path = "db_bench_tests.rs"]
 mod tests;
@@ -16,9 +14,9 @@ use super::keys::KeyForm;
 use super::request::Operation;
 
 pub use length_distribution::LengthDistribution;
+pub(super) use mixgraph::below;
 pub use mixgraph::{KeyRanges, MixGraph, MixGraphKeys, PowerLaw, SineRate};
 pub use pareto::Pareto;
-pub(super) use resolve::resolve;
 pub(super) use throttle::Throttle;
 
 /// A benchmark, before any parameter.

@@ -11,8 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rand_xoshiro::rand_core::Rng as _;
 
-use super::{OpenLoop, PacePlan, RateCurve};
+use super::{OpenLoop, PacePlan};
 use crate::kv::distribution::{Random, stream};
+use crate::kv::rate::RateCurve;
 use crate::kv::settings::ArrivalKind;
 
 /// Separates the seed of arrivals from that of the clients' choices.

@@ -1,19 +1,15 @@
 //! When a request is sent: closed loop, closed with think time, or open.
 
 mod arrivals;
-mod curve;
-mod form;
-mod table;
 
 use manometer_measure::Clock;
 
 pub(super) use self::arrivals::Arrivals;
-pub use self::curve::RateCurve;
-pub use self::form::{RateError, RateForm};
 
 use super::db_bench::Throttle;
 use super::error::KvError;
 use super::gate::Gate;
+use super::rate::RateCurve;
 use super::settings::{ArrivalKind, KvSettings};
 
 /// The default queue length.
@@ -75,6 +71,14 @@ impl PacePlan {
             return bad("rate", curve.highest().to_string(), wanted);
         }
         Ok(Self::Open(OpenLoop { curve, arrivals: settings.arrivals, queue }))
+    }
+
+    /// The mean rate at which requests become due in the `length_s` seconds after `from_s`; `None` in a closed loop, and
+    /// for no time at all.
+    pub fn offered_rate(&self, from_s: f64, length_s: f64) -> Option<f64> {
+        let Self::Open(open) = self else { return None };
+        let due = open.curve.arrivals_by(from_s + length_s) - open.curve.arrivals_by(from_s);
+        (length_s > 0.0).then(|| due / length_s)
     }
 
     /// `closed`, `closed with think time` or `open`.

@@ -2,12 +2,10 @@
 
 use manometer_target::engine::{self, Storage};
 
-use super::length_distribution::LengthDistribution;
-use super::mixgraph::{KeyRanges, MixGraph, MixGraphKeys, PowerLaw, SineRate, below};
 use super::parameters::{Parameters, bad_parameter};
-use super::pareto::Pareto;
-use super::{
-    BackgroundRequests, Benchmark, DbBench, EndCondition, InitialState, Kind, RecordDistribution, RequestPattern,
+use crate::kv::db_bench::{
+    BackgroundRequests, Benchmark, DbBench, EndCondition, InitialState, KeyRanges, Kind, LengthDistribution, MixGraph,
+    MixGraphKeys, Pareto, PowerLaw, RecordDistribution, RequestPattern, SineRate, below,
 };
 use crate::kv::distribution::Popularity;
 use crate::kv::error::KvError;
@@ -30,10 +28,7 @@ const KEY_RANGES_MAX: u64 = 10_000_000;
 const MIXGRAPH_VALUE_BYTES_MAX: usize = 1 << 20;
 
 /// Resolves `settings` of the workload `benchmark`, and the parameters that they name.
-pub(in crate::kv) fn resolve(
-    benchmark: &'static Benchmark,
-    settings: &KvSettings,
-) -> Result<ResolvedSettings, KvError> {
+pub(super) fn resolve(benchmark: &'static Benchmark, settings: &KvSettings) -> Result<ResolvedSettings, KvError> {
     refuse_ycsbs(settings)?;
     let parameters = Parameters::new(&settings.properties)?;
     let records = settings.records.or(parameters.count("num", 1)?).unwrap_or(RECORDS);

@@ -1,13 +1,17 @@
 //! From settings to a plan.
 
+mod db_bench;
+mod parameters;
+
 use std::f64::consts::TAU;
 
 use manometer_target::engine;
 
-use super::db_bench::{self, SineRate};
+use super::db_bench::{SineRate, find};
 use super::error::KvError;
-use super::pace::{PacePlan, RateCurve};
+use super::pace::PacePlan;
 use super::plan::{KvPlan, ResolvedSettings};
+use super::rate::RateCurve;
 use super::settings::KvSettings;
 use super::value_lengths::ValueLengths;
 use super::ycsb;
@@ -53,7 +57,7 @@ fn pace(settings: &KvSettings, target: Option<f64>, sine: Option<SineRate>) -> R
 
 /// Resolves `settings` by the family of the workload.
 fn resolve_family(settings: &KvSettings) -> Result<ResolvedSettings, KvError> {
-    if let Some(benchmark) = db_bench::find(&settings.workload) {
+    if let Some(benchmark) = find(&settings.workload) {
         return db_bench::resolve(benchmark, settings);
     }
     let bad = |name, got: u32, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
