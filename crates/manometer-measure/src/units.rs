@@ -91,6 +91,11 @@ impl Span {
         self.0.as_secs_f64()
     }
 
+    /// The span in whole milliseconds; more than 584 million years saturate.
+    pub fn milliseconds(self) -> u64 {
+        u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// The span in nanoseconds; more than 584 years saturate.
     pub fn nanoseconds(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)

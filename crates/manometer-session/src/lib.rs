@@ -52,6 +52,7 @@ pub mod error;
 pub mod find_max;
 pub mod group;
 pub mod protocol;
+pub mod sample_totals;
 pub mod session;
 pub mod single;
 mod state_reader;

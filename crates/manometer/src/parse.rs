@@ -1,12 +1,23 @@
 //! Values of flags.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
+use manometer_target::engine::EngineOptions;
 
 /// Parses a name as experiment files spell it.
 pub fn from_name<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(text.into()).map_err(|error| error.to_string())
+}
+
+/// An engine's options, from its options file or from `NAME=VALUE` pairs; none without either.
+pub fn engine_options(file: Option<&PathBuf>, given: BTreeMap<String, String>) -> Option<EngineOptions> {
+    if let Some(file) = file {
+        return Some(EngineOptions::File(file.clone()));
+    }
+    let table = given.into_iter().map(|(name, value)| (name, value.into())).collect::<serde_json::Map<_, _>>();
+    (!table.is_empty()).then_some(EngineOptions::Table(table))
 }
 
 /// Reads `NAME=VALUE` pairs.

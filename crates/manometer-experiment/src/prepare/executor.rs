@@ -133,7 +133,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         let existing = self.existing_data_policy(&workload, seed, &folder);
         let mut job = self.job(name, settings, existing, seed);
         if settles {
-            job.interval_ms = u64::try_from(self.experiment.interval.0.as_millis()).unwrap_or(u64::MAX);
+            job.interval_ms = self.experiment.interval.milliseconds();
         }
         // A database has a marker that shows when it is replaced; until then it may be refused. Files have none, and are
         // always created again.

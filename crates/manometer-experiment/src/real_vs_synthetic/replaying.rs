@@ -1,18 +1,17 @@
 //! One replay of one load on one cache, as fast as it is answered, with misses filled.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use manometer_analysis::real_vs_synthetic::CacheReplay;
-use manometer_measure::{LatencyHistogram, ReplayOutcome};
+use manometer_measure::ReplayOutcome;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
+use manometer_session::sample_totals::SampleTotals;
 use manometer_session::single::{self, Observer};
 use manometer_target::engine::EngineOptions;
 use manometer_trace::write::{OutputFormat, create};
 use manometer_trace::{BATCH_RECORDS, Operation, Record};
 use manometer_workload::replay::{Model, OnMiss, ReplaySettings, Timing, TraceFile};
-use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 
 use super::cache;
@@ -59,29 +58,15 @@ pub(super) struct Trial {
 /// What a replay emitted.
 #[derive(Debug, Default)]
 struct Received {
-    operations: BTreeMap<String, LatencyHistogram>,
-    missing: BTreeMap<String, u64>,
+    totals: SampleTotals,
     replayed: Option<ReplayOutcome>,
 }
 
 impl Received {
-    fn sample(&mut self, sample: &Sample) {
-        for (name, operation) in &sample.operations {
-            *self.missing.entry(name.clone()).or_default() += operation.missing;
-            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.latency) {
-                self.operations.entry(name.clone()).or_default().add(&histogram);
-            }
-        }
-    }
-
-    fn count(&self, name: &str) -> u64 {
-        self.operations.get(name).map_or(0, LatencyHistogram::len)
-    }
-
     /// The time of all requests of these operations together.
     fn total_us(&self, names: &[&str]) -> f64 {
         let total = |name: &&str| {
-            let all = self.operations.get(*name)?;
+            let all = self.totals.operations.get(*name)?;
             Some(all.mean_ns()? * all.len() as f64 / 1e3)
         };
         names.iter().filter_map(total).sum()
@@ -90,9 +75,9 @@ impl Received {
     /// What `trial` measured; nothing where it did not come to its end.
     fn measured(&self, trial: &Trial) -> Option<CacheReplay> {
         let replayed = self.replayed.as_ref().filter(|replayed| !replayed.interrupted)?;
-        let reads = self.count("read");
-        let writes: u64 = WRITES.iter().map(|name| self.count(name)).sum();
-        let answered: u64 = self.operations.iter().filter(|(name, _)| *name != "fill").map(|(_, all)| all.len()).sum();
+        let reads = self.totals.count("read");
+        let writes: u64 = WRITES.iter().map(|name| self.totals.count(name)).sum();
+        let answered = self.totals.count_of(|name| name != "fill");
         let seconds = replayed.length_ns as f64 / 1e9;
         Some(CacheReplay {
             engine: trial.engine.clone(),
@@ -103,7 +88,7 @@ impl Received {
             requests: replayed.sent,
             errors: replayed.errors,
             reads,
-            missing: self.missing.get("read").copied().unwrap_or(0),
+            missing: self.totals.missing.get("read").copied().unwrap_or(0),
             read_us: (reads > 0).then(|| self.total_us(&["read", "fill"]) / reads as f64),
             write_us: (writes > 0).then(|| self.total_us(&WRITES) / writes as f64),
             ops_per_s: (seconds > 0.0).then(|| answered as f64 / seconds),
@@ -116,7 +101,7 @@ impl Observer for Received {
     fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
         match message {
             Message::Ready { .. } => return vec![Control::Go],
-            Message::Sample(sample) => self.sample(&sample),
+            Message::Sample(sample) => drop(self.totals.add(&sample)),
             Message::Replayed { replayed, .. } => self.replayed = Some(*replayed),
             _ => {}
         }
@@ -162,6 +147,8 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
+    use manometer_measure::LatencyHistogram;
+
     use super::*;
 
     fn trial() -> Trial {
@@ -198,9 +185,9 @@ mod tests {
         };
         let mut received = Received { replayed: Some(replayed), ..Received::default() };
         for (name, count, latency_ns) in [("read", 10, 10_000), ("fill", 5, 20_000), ("put", 4, 30_000)] {
-            received.operations.insert(name.to_owned(), histogram(count, latency_ns));
+            received.totals.operations.insert(name.to_owned(), histogram(count, latency_ns));
         }
-        received.missing.insert("read".to_owned(), 5);
+        received.totals.missing.insert("read".to_owned(), 5);
         let measured = received.measured(&trial()).unwrap();
         assert_eq!((measured.reads, measured.miss_ratio(), measured.ops_per_s), (10, Some(0.5), Some(7.0)));
         // Histograms keep three significant digits.

@@ -7,19 +7,13 @@ use manometer_target::engine;
 use manometer_target::engine::EngineOptions;
 
 use super::args::Args;
-use crate::parse::pairs;
+use crate::parse::{self, pairs};
 
 /// The options, if flags give any.
 pub(super) fn engine_options(args: &Args) -> anyhow::Result<Option<EngineOptions>> {
-    if let Some(file) = &args.options {
-        return Ok(Some(EngineOptions::File(file.clone())));
-    }
     let mut given = pairs(&args.option, "--option")?;
     add_memtable(args, &mut given)?;
-    if given.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(EngineOptions::Table(given.into_iter().map(|(name, value)| (name, value.into())).collect())))
+    Ok(parse::engine_options(args.options.as_ref(), given))
 }
 
 /// Adds `--memtable` under its name in the engine.

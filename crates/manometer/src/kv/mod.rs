@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         name: NAME.to_owned(),
         directory: args.dir.clone(),
         existing: if args.reuse { DatabaseReuse::Reuse } else { DatabaseReuse::Remake },
-        interval_ms: u64::try_from(interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
+        interval_ms: interval.milliseconds().max(1),
         seed: args.seed,
         removes: false,
         workload: WorkloadSettings::Kv(settings.clone()),

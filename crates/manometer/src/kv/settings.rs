@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use manometer_workload::kv::{KvPlan, KvSettings, PacePlan};
+use manometer_workload::kv::{KvPlan, KvSettings, PacePlan, RunEnd};
 
 use super::args::Args;
 use super::engine_options::engine_options;
@@ -65,22 +65,13 @@ pub(super) fn planned(args: &Args, mut settings: KvSettings) -> anyhow::Result<(
     if args.find_max {
         return search_settings(args, &plan, settings);
     }
-    let properties = plan.run_properties;
-    let by_flag = args.seconds.is_some() || args.operations.is_some();
-    let applies = |name| !by_flag || settings.properties.contains_key(name);
-    let operation_count = properties.operation_count.filter(|_| applies("operationcount"));
-    let max_execution_s =
-        properties.max_execution_s.filter(|_| applies("maxexecutiontime")).map(|seconds| seconds as f64);
-    // A fill ends after its requests, however long they take.
-    let round = plan.spec.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
-    let is_counted = if by_flag { args.operations.is_some() } else { operation_count.is_some() };
-    let for_ever = round.is_some() || is_counted;
-    settings.operations = settings.operations.or(operation_count).or(round);
+    let end = RunEnd::of(&plan, &settings, args.seconds);
+    settings.operations = end.operations;
     for note in KvPlan::new(&settings)?.notes {
         output::note(&format!("note: {note}"));
     }
-    let default_s = if for_ever { f64::INFINITY } else { SECONDS };
-    Ok((settings, args.seconds.or(max_execution_s).unwrap_or(default_s)))
+    let default_s = if end.operations.is_some() { f64::INFINITY } else { SECONDS };
+    Ok((settings, end.seconds.unwrap_or(default_s)))
 }
 
 /// The settings of a search, and the duration of each step in seconds. The search sets the rate of its own open loop.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use manometer_measure::LatencyHistogram;
 use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
 use manometer_session::protocol::{Control, Message};
+use manometer_session::sample_totals::SampleTotals;
 use manometer_session::single::Observer;
 use manometer_workload::kv::PacePlan;
 use manometer_workload::sample::Sample;
@@ -25,15 +25,10 @@ pub(super) struct Summary {
     pub(super) seconds: f64,
     /// When samples begin to count, and when the run is over; none before the first request.
     pub(super) times: Option<(u64, u64)>,
-    /// The duration of the warm-up, and the requests dropped since.
+    /// The duration of the warm-up.
     pub(super) skipped_ns: u64,
-    pub(super) dropped: u64,
-    pub(super) operations: BTreeMap<String, LatencyHistogram>,
-    pub(super) missing: BTreeMap<String, u64>,
-    /// Response times, where requests are due at their own times.
-    pub(super) responses: BTreeMap<String, LatencyHistogram>,
-    pub(super) length_ns: u64,
-    pub(super) samples: u64,
+    /// The samples since.
+    pub(super) totals: SampleTotals,
     pub(super) state: BTreeMap<String, f64>,
 }
 
@@ -48,12 +43,7 @@ impl Summary {
             seconds,
             times: None,
             skipped_ns: 0,
-            dropped: 0,
-            responses: BTreeMap::new(),
-            operations: BTreeMap::new(),
-            missing: BTreeMap::new(),
-            length_ns: 0,
-            samples: 0,
+            totals: SampleTotals::default(),
             state: BTreeMap::new(),
         }
     }
@@ -81,27 +71,11 @@ impl Summary {
 
     /// Adds a sample.
     fn sample(&mut self, sample: &Sample) {
-        let mut now = LatencyHistogram::new();
-        for (name, operation) in &sample.operations {
-            *self.missing.entry(name.clone()).or_default() += operation.missing;
-            let all = self.operations.entry(name.clone()).or_default();
-            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.latency) {
-                all.add(&histogram);
-                if !is_background(name) {
-                    now.add(&histogram);
-                }
-            }
-            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.response) {
-                self.responses.entry(name.clone()).or_default().add(&histogram);
-            }
-        }
-        self.dropped += sample.dropped;
-        self.length_ns += sample.length_ns;
-        self.samples += 1;
+        let now = self.totals.add(sample);
         self.state.extend(sample.state.iter().map(|(name, value)| (name.clone(), *value)));
         if self.live && sample.length_ns > 0 {
             let rate = now.len() as f64 / (sample.length_ns as f64 / 1e9);
-            let seconds = self.length_ns as f64 / 1e9;
+            let seconds = self.totals.length_ns as f64 / 1e9;
             let p99 = microseconds(now.quantile_ns(0.99));
             output::note(&format!("{seconds:8.1} s  {rate:14.0} ops/s  p99 {p99:>9} µs"));
         }
@@ -109,24 +83,21 @@ impl Summary {
 
     /// Whether no sample arrived.
     pub(super) fn is_empty(&self) -> bool {
-        self.samples == 0
+        self.totals.samples == 0
     }
 
     pub(super) fn rate(&self, requests: u64) -> Option<f64> {
-        (self.length_ns > 0).then(|| requests as f64 / (self.length_ns as f64 / 1e9))
+        (self.totals.length_ns > 0).then(|| requests as f64 / (self.totals.length_ns as f64 / 1e9))
     }
 
     /// The requests, without background operations.
     pub(super) fn requests(&self) -> u64 {
-        self.operations.iter().filter(|(name, _)| !is_background(name)).map(|(_, all)| all.len()).sum()
+        self.totals.count_of(|name| !is_background(name))
     }
 
     /// The mean rate at which requests became due; none in a closed loop.
-    pub(super) fn asked(&self) -> Option<f64> {
-        let PacePlan::Open(open) = &self.pace else { return None };
-        let (begin_s, length_s) = (self.skipped_ns as f64 / 1e9, self.length_ns as f64 / 1e9);
-        let due = open.curve.arrivals_by(begin_s + length_s) - open.curve.arrivals_by(begin_s);
-        (length_s > 0.0).then(|| due / length_s)
+    pub(super) fn offered_rate(&self) -> Option<f64> {
+        self.pace.offered_rate(self.skipped_ns as f64 / 1e9, self.totals.length_ns as f64 / 1e9)
     }
 }
 

@@ -1,13 +1,12 @@
 //! The jobs of the processes, from the flags.
 
 use manometer_session::protocol::{DatabaseReuse, Job};
-use manometer_target::engine::EngineOptions;
 use manometer_workload::replay::{ReplaySettings, Share, TraceFile};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::args::Args;
 use crate::output::{self, Format};
-use crate::parse::pairs;
+use crate::parse;
 
 /// The folder of the database below `--dir`.
 const NAME: &str = "replay";
@@ -30,14 +29,7 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
         args.input.trace.to_str() != Some("-"),
         "a replay reads its trace twice: name a file instead of `-`"
     );
-    let options = match (&args.options, args.option.is_empty()) {
-        (Some(file), _) => Some(EngineOptions::File(file.clone())),
-        (None, true) => None,
-        (None, false) => {
-            let pairs = pairs(&args.option, "--option")?;
-            Some(EngineOptions::Table(pairs.into_iter().map(|(name, value)| (name, value.into())).collect()))
-        }
-    };
+    let options = parse::engine_options(args.options.as_ref(), parse::pairs(&args.option, "--option")?);
     Ok(ReplaySettings {
         engine: args.engine.clone(),
         options,
@@ -65,7 +57,7 @@ pub(super) fn jobs(args: &Args, settings: &ReplaySettings) -> anyhow::Result<Vec
             name: NAME.to_owned(),
             directory: args.dir.clone(),
             existing: if args.reuse { DatabaseReuse::Reuse } else { DatabaseReuse::Remake },
-            interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
+            interval_ms: args.interval.milliseconds().max(1),
             seed: args.seed.wrapping_add(u64::from(part)),
             removes: part == 0 && !args.keeps(),
             workload: WorkloadSettings::Replay(settings),

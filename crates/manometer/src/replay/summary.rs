@@ -1,14 +1,13 @@
 //! The messages of all processes, added up.
 
-use std::collections::BTreeMap;
-
 use manometer_analysis::fidelity::Fidelity;
 use manometer_analysis::findings::replay::{self, INCOMPLETE};
+use manometer_measure::ReplayOutcome;
 use manometer_measure::event::Finding;
 use manometer_measure::plan::Settings;
-use manometer_measure::{LatencyHistogram, ReplayOutcome};
 use manometer_session::group::{GroupObserver, HostClock};
 use manometer_session::protocol::{Control, Message};
+use manometer_session::sample_totals::SampleTotals;
 use manometer_session::single::Observer;
 use manometer_workload::sample::Sample;
 use serde_json::Value;
@@ -22,9 +21,7 @@ pub(super) struct Summary {
     pub(super) live: bool,
     pub(super) processes: usize,
     pub(super) facts: Settings,
-    pub(super) operations: BTreeMap<String, LatencyHistogram>,
-    pub(super) responses: BTreeMap<String, LatencyHistogram>,
-    pub(super) missing: BTreeMap<String, u64>,
+    pub(super) totals: SampleTotals,
     /// The outcome of the processes that have finished.
     pub(super) replayed: Option<ReplayOutcome>,
     pub(super) finished_shares: usize,
@@ -40,9 +37,7 @@ impl Summary {
             live,
             processes,
             facts: Settings::new(),
-            operations: BTreeMap::new(),
-            responses: BTreeMap::new(),
-            missing: BTreeMap::new(),
+            totals: SampleTotals::default(),
             replayed: None,
             finished_shares: 0,
             clocks: Vec::new(),
@@ -98,18 +93,7 @@ impl Summary {
     }
 
     fn sample(&mut self, sample: &Sample, is_printed: bool) {
-        let mut now = LatencyHistogram::new();
-        for (name, operation) in &sample.operations {
-            *self.missing.entry(name.clone()).or_default() += operation.missing;
-            let all = self.operations.entry(name.clone()).or_default();
-            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.latency) {
-                all.add(&histogram);
-                now.add(&histogram);
-            }
-            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.response) {
-                self.responses.entry(name.clone()).or_default().add(&histogram);
-            }
-        }
+        let now = self.totals.add(sample);
         if is_printed && sample.length_ns > 0 {
             let rate = now.len() as f64 / (sample.length_ns as f64 / 1e9);
             output::note(&format!("{rate:14.0} ops/s  p99 {:>9} µs", microseconds(now.quantile_ns(0.99))));
@@ -159,7 +143,7 @@ impl Summary {
 
     /// The requests answered, without those that only filled a cache.
     pub(super) fn answered(&self) -> u64 {
-        self.operations.iter().filter(|(name, _)| *name != "fill").map(|(_, all)| all.len()).sum()
+        self.totals.count_of(|name| name != "fill")
     }
 
     pub(super) fn seconds(&self) -> Option<f64> {

@@ -28,10 +28,10 @@ pub(super) fn text(summary: &Summary) -> String {
 fn latencies(summary: &Summary) -> String {
     let head = ["operation", "requests", "not found", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
     let mut table = crate::table::table(&head, 1);
-    for (name, all) in &summary.operations {
-        let missing = summary.missing.get(name).unwrap_or(&0).to_string();
+    for (name, all) in &summary.totals.operations {
+        let missing = summary.totals.missing.get(name).unwrap_or(&0).to_string();
         table.add_row(latency_row([name.clone(), all.len().to_string(), missing], all));
-        if let Some(response) = summary.responses.get(name) {
+        if let Some(response) = summary.totals.responses.get(name) {
             let begin = [format!("{name}, response time"), response.len().to_string(), String::new()];
             table.add_row(latency_row(begin, response));
         }

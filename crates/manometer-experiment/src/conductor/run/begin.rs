@@ -58,7 +58,7 @@ impl<'a> Run<'a> {
                 name: workload.name.clone(),
                 directory: experiment.directory.clone(),
                 existing: existing_data_policy(setup.reuse, is_prepared || setup.created.contains(&folder)),
-                interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
+                interval_ms: experiment.interval.milliseconds(),
                 seed: worker_seed(experiment.seed, index),
                 removes: false,
                 workload: workload.settings.clone(),
