@@ -35,11 +35,7 @@ impl Recording {
 
     /// The recording with its analysis.
     pub(crate) fn recorded(&self, py: Python<'_>) -> &AnalysedRecording {
-        let analyse = || AnalysedRecording {
-            summary: manometer_analysis::summarise(&self.recording),
-            settings: self.recording.plan.sweep.clone(),
-            recording: self.recording.clone(),
-        };
+        let analyse = || AnalysedRecording::of(self.recording.clone());
         py.detach(|| self.recorded.get_or_init(analyse))
     }
 }

@@ -35,13 +35,13 @@ mod vendor;
 #[path = "../tests/integration/example/mod.rs"]
 mod example;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use manometer_analysis::summary::Summary;
 use manometer_analysis::verdict::JudgedRun;
-use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 use manometer_measure::suggest::did_you_mean;
+use manometer_measure::{Recording, RecordingError};
 
 pub use charts::ColumnInfo;
 pub use gallery::{COLOURS, ChartData, ChartInfo, Scope, charts, draw, spec};
@@ -63,6 +63,21 @@ pub struct AnalysedRecording {
 }
 
 impl AnalysedRecording {
+    /// Reads and analyses the recording in `folder`.
+    ///
+    /// # Errors
+    /// There is none, or its plan cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, RecordingError> {
+        Recording::open(folder).map(Self::of)
+    }
+
+    /// Analyses `recording`.
+    pub fn of(recording: Recording) -> Self {
+        let summary = manometer_analysis::summarise(&recording);
+        let settings = recording.plan.sweep.clone();
+        Self { recording, summary, settings }
+    }
+
     /// As one of several runs that are judged together.
     pub fn judged(&self) -> JudgedRun<'_> {
         JudgedRun { recording: &self.recording, summary: &self.summary }

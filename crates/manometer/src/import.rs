@@ -125,26 +125,18 @@ fn import_files(format: &ImportFormat, files: &Files) -> anyhow::Result<()> {
 
 fn print(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     if let [one] = recorded {
-        return match files.format {
-            Format::Json => output::print_json(&one.summary),
-            Format::Text => {
-                output::print_text(&crate::text::summary(&one.summary))?;
-                output::print_text(&format!("\nReport: {}", files.out.join(recordings::FILE).display()))
-            }
-        };
+        let report = files.out.join(recordings::FILE);
+        let text = || format!("{}\n\nReport: {}", crate::text::summary(&one.summary), report.display());
+        return files.format.print(|| &one.summary, text);
     }
     let page = files.out.join(recordings::FILE);
     recordings::write_page(&page, recorded)?;
     let findings = recordings::common_findings(recorded);
-    match files.format {
-        Format::Json => output::print_json(&recordings::runs_document(recorded, &findings)),
-        Format::Text => {
-            for one in recorded {
-                output::print_text(&crate::text::summary(&one.summary))?;
-            }
-            output::print_text(&format!("{}\nReport: {}", crate::text::findings(&findings), page.display()))
-        }
-    }
+    let text = || {
+        let summaries: String = recorded.iter().map(|one| crate::text::summary(&one.summary) + "\n").collect();
+        format!("{summaries}{}\nReport: {}", crate::text::findings(&findings), page.display())
+    };
+    files.format.print(|| recordings::runs_document(recorded, &findings), text)
 }
 
 fn convert(flags: &Flags) -> anyhow::Result<()> {

@@ -45,11 +45,6 @@ pub fn latency(us: f64) -> String {
     }
 }
 
-/// A share in per cent with one decimal.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
 /// The mark of a value that was not measured.
 pub fn gap() -> String {
     "–".to_owned()

@@ -5,9 +5,9 @@ use std::path::Path;
 use manometer_analysis::compare;
 use manometer_analysis::summary::Summary;
 use manometer_analysis::verdict::{JudgedRun, RunsVerdict, judge_runs};
+use manometer_measure::Recording;
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
-use manometer_measure::{Recording, RecordingError};
 use manometer_report::AnalysedRecording;
 use serde_json::{Value, json};
 
@@ -16,18 +16,10 @@ pub const FILE: &str = "report.html";
 
 /// Analyses the recording in `dir`, writes `summary.json` and the report into it.
 pub fn summarise_and_write(dir: &Path) -> anyhow::Result<AnalysedRecording> {
-    let recorded = read(dir)?;
+    let recorded = AnalysedRecording::open(dir)?;
     write_summary(dir, &recorded.summary)?;
     write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
     Ok(recorded)
-}
-
-/// Reads and analyses the recording in `dir`.
-pub fn read(dir: &Path) -> Result<AnalysedRecording, RecordingError> {
-    let recording = Recording::open(dir)?;
-    let summary = manometer_analysis::summarise(&recording);
-    let settings = recording.plan.sweep.clone();
-    Ok(AnalysedRecording { recording, summary, settings })
 }
 
 /// The JSON document of several runs; `findings` are those of all together.

@@ -7,7 +7,7 @@ use manometer_report::AnalysedRecording;
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
-use crate::recordings::{FILE, common_findings, read, runs_document, runs_text, write_page, write_summary};
+use crate::recordings::{FILE, common_findings, runs_document, runs_text, write_page, write_summary};
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
@@ -71,7 +71,7 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
             output::note(&format!("{} is not a recording: skipped", dir.display()));
         }
         for dir in dirs {
-            recorded.push(read(&dir)?);
+            recorded.push(AnalysedRecording::open(&dir)?);
         }
     }
     Ok(recorded)

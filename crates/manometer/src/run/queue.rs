@@ -10,7 +10,7 @@ use manometer_measure::event::RunStatus;
 use manometer_report::AnalysedRecording;
 
 use super::session::Session;
-use crate::output::{self, Format};
+use crate::output;
 use crate::recordings;
 
 /// Runs what is left of the set in `out`. A failed run ends the command, because the runs after it would probably fail
@@ -93,7 +93,7 @@ fn all_recorded(
         match shown.remove(&index) {
             Some(one) => recorded.push(one),
             None if run.state != RunState::Done => {}
-            None if run.dir.join("summary.json").exists() => recorded.push(recordings::read(&run.dir)?),
+            None if run.dir.join("summary.json").exists() => recorded.push(AnalysedRecording::open(&run.dir)?),
             None => recorded.push(recordings::summarise_and_write(&run.dir)?),
         }
     }
@@ -104,10 +104,8 @@ fn print(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedR
     let page = out.join(recordings::FILE);
     recordings::write_page(&page, recorded)?;
     let findings = [recordings::common_findings(recorded), queue.findings()].concat();
-    match session.args.format {
-        Format::Json => output::print_json(&recordings::runs_document(recorded, &findings))?,
-        Format::Text => output::print_text(&recordings::runs_text(recorded, &findings))?,
-    }
+    let document = || recordings::runs_document(recorded, &findings);
+    session.args.format.print(document, || recordings::runs_text(recorded, &findings))?;
     output::note(&format!("\nReport over all runs: {}", page.display()));
     Ok(())
 }

@@ -120,19 +120,20 @@ fn print(args: &Args, target: &CaptureTarget, captured: &CaptureSummary) -> anyh
     if *not_understood > 0 {
         output::note(&format!("warning: {not_understood} lines of the kernel could not be parsed and are missing"));
     }
-    match args.format {
-        Format::Json => {
-            let mut document = json!({ "device": target.device.name, "file": args.out, "format": "blkparse" });
-            if let (Some(all), serde_json::Value::Object(fields)) = (document.as_object_mut(), json!(captured)) {
-                all.extend(fields);
-            }
-            output::print_json(&document)
+    let document = || {
+        let mut document = json!({ "device": target.device.name, "file": args.out, "format": "blkparse" });
+        if let (Some(all), serde_json::Value::Object(fields)) = (document.as_object_mut(), json!(captured)) {
+            all.extend(fields);
         }
-        Format::Text => output::print_text(&format!(
+        document
+    };
+    let text = || {
+        format!(
             "{}: {events} events of {} in {seconds:.1} s: {issued} requests issued, {completed} completed, {lost} \
              events lost",
             args.out.display(),
             target.device.name,
-        )),
-    }
+        )
+    };
+    args.format.print(document, text)
 }

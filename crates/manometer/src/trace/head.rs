@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::input::{self, Input};
 use crate::exit_status::ExitStatus;
-use crate::output::{self, Format};
+use crate::output::Format;
 use crate::table::table;
 
 /// Print the first requests of a trace, as parsed.
@@ -42,13 +42,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     records.truncate(args.requests as usize);
     let keys = trace.reader.keys();
-    match args.format {
-        Format::Json => {
-            let rows: Vec<Value> = records.iter().map(|record| row(record, keys)).collect();
-            output::print_json(&json!({ "format": trace.format.name, "requests": rows }))?;
-        }
-        Format::Text => output::print_text(&lines(&records, keys))?,
-    }
+    let rows = || records.iter().map(|record| row(record, keys)).collect::<Vec<Value>>();
+    let document = || json!({ "format": trace.format.name, "requests": rows() });
+    args.format.print(document, || lines(&records, keys))?;
     Ok(match damage {
         None => ExitStatus::Done,
         Some(error) => {

@@ -11,7 +11,7 @@ use manometer_measure::{Clock as _, MonotonicClock, Span};
 
 use self::view::View;
 use crate::exit_status::{ExitStatus, wrong_request};
-use crate::output::{self, Format};
+use crate::output::Format;
 
 /// The shortest interval: below it the kernel's tick-based counters are noise.
 const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
@@ -63,13 +63,11 @@ fn once(mut live: StorageMonitor, interval_ns: u64, format: Format) -> anyhow::R
     live.sample(MonotonicClock.now_ns());
     MonotonicClock.sleep(interval_ns);
     let frame = live.sample(MonotonicClock.now_ns());
-    match format {
-        Format::Json => output::print_json(&frame)?,
-        Format::Text => {
-            let mut view = View::default();
-            view.push(frame);
-            output::print_text(&view::as_text(&view))?;
-        }
-    }
+    let text = || {
+        let mut view = View::default();
+        view.push(frame.clone());
+        view::as_text(&view)
+    };
+    format.print(|| &frame, text)?;
     Ok(ExitStatus::Done)
 }

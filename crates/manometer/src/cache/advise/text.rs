@@ -3,9 +3,9 @@
 use manometer_cache::advise::{
     Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind, TraceTraits,
 };
-use manometer_measure::human::bytes;
+use manometer_measure::human::{bytes, percent};
 
-use crate::number::{count, gap, latency, number, percent, significant};
+use crate::number::{count, gap, latency, number, significant};
 use crate::table::table;
 
 /// The number of policies shown.

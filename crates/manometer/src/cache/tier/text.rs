@@ -2,9 +2,9 @@
 
 use manometer_cache::tier::workload::TraceRequests;
 use manometer_cache::tier::{ComparisonMetric, FlowBytes, Flows, OriginComparison, TierOutcome, TierResult};
-use manometer_measure::human::bytes;
+use manometer_measure::human::{bytes, percent};
 
-use crate::number::{latency, number};
+use crate::number::{gap, latency, number};
 use crate::table::table;
 
 /// A table of speeds, the flows, and the comparisons.
@@ -68,8 +68,8 @@ fn flows(outcomes: &[TierOutcome]) -> String {
             bytes(written_back(demotion)),
             bytes(written_back(cleaning)),
             bytes(metadata.cache_written),
-            result.write_amplification.map_or("–".to_owned(), |times| format!("{times:.2} ×")),
-            result.bypassed.map_or("–".to_owned(), |blocks| number(blocks as f64)),
+            result.write_amplification.map_or_else(gap, |times| format!("{times:.2} ×")),
+            result.bypassed.map_or_else(gap, |blocks| number(blocks as f64)),
         ]);
     }
     format!("\nBytes of the five flows, write amplification of the flash, and blocks that bypassed the SSD:\n{table}")
@@ -80,7 +80,7 @@ fn written_back(flow: &FlowBytes) -> u64 {
 }
 
 fn share(ratio: Option<f64>) -> String {
-    ratio.map_or("–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio))
+    ratio.map_or_else(gap, percent)
 }
 
 /// The requests of a trace that were shortened.
