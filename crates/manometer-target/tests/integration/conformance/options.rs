@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use manometer_target::engine::EngineOptions;
 use serde_json::json;
 
-use super::subject::{Subject, engines_named, every_engine, every_engine_without_options_file};
+use super::subject::{
+    Subject, engines_named, every_engine, every_engine_with_options_on_disk, every_engine_without_options_file,
+};
 
 fn table(name: &str, value: serde_json::Value) -> EngineOptions {
     EngineOptions::Table([(name.to_owned(), value)].into_iter().collect())
@@ -69,11 +71,11 @@ fn other_than_the_defaults() -> Vec<(&'static str, serde_json::Value)> {
 
 #[test]
 fn options_are_in_force_and_reported_with_the_durability_of_a_put() {
-    engines_named(&["lmdb", "redb", "sqlite", "fjall", "rlsm"], |subject| {
-        for (engine, given) in other_than_the_defaults() {
-            if engine != subject.info.name {
-                continue;
-            }
+    every_engine_with_options_on_disk(|subject| {
+        let engine = subject.info.name;
+        let tables = other_than_the_defaults().into_iter().filter(|(of, _)| *of == engine);
+        assert!(tables.clone().next().is_some(), "{engine}: add options other than its defaults");
+        for (_, given) in tables {
             let folder = tempfile::tempdir_in("/var/tmp").unwrap();
             let subject = Subject::within(subject.info, folder.path());
             let options = EngineOptions::Table(given.as_object().unwrap().clone());
@@ -128,8 +130,10 @@ fn values_that_an_engine_does_not_support_are_refused() {
         ("fjall", "max_journaling_size", json!("1MiB")),
         ("fjall", "data_block_size", json!("2MiB")),
     ];
-    engines_named(&["lmdb", "redb", "sqlite", "fjall", "rlsm"], |subject| {
-        for (_, name, value) in refused.iter().filter(|(engine, ..)| *engine == subject.info.name) {
+    every_engine_with_options_on_disk(|subject| {
+        let refused: Vec<_> = refused.iter().filter(|(engine, ..)| *engine == subject.info.name).collect();
+        assert!(!refused.is_empty(), "{}: add options that it refuses", subject.info.name);
+        for (_, name, value) in refused {
             let error = (subject.info.check_options)(&table(name, value.clone())).unwrap_err().to_string();
             assert!(error.contains(&format!("`{name}`")), "{error}");
         }

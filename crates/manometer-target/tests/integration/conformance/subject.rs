@@ -67,10 +67,11 @@ impl Subject {
 type Concerns = fn(&EngineInfo) -> bool;
 
 /// The engines that a test applies to, by the name of the function that runs it.
-pub(crate) const GROUPS: [(&str, Concerns); 7] = [
+pub(crate) const GROUPS: [(&str, Concerns); 8] = [
     ("every_engine", |_| true),
     ("every_engine_with_memory", |info| info.storage != Storage::Nothing),
     ("every_engine_on_disk", |info| info.storage == Storage::Disk),
+    ("every_engine_with_options_on_disk", |info| info.storage == Storage::Disk && !info.options.is_empty()),
     ("every_ordered_engine", |info| info.storage != Storage::Nothing && can(info, Ability::Scan)),
     ("every_ordered_engine_on_disk", |info| info.storage == Storage::Disk && can(info, Ability::Scan)),
     ("every_engine_without_order", |info| !can(info, Ability::Scan)),
@@ -100,6 +101,11 @@ pub(crate) fn every_engine_with_memory(test: impl Fn(&Subject)) {
 /// Runs `test` on every engine that keeps its data when it is closed.
 pub(crate) fn every_engine_on_disk(test: impl Fn(&Subject)) {
     of_group("every_engine_on_disk", test);
+}
+
+/// Runs `test` on every engine that keeps its data and has options of its own; those of servers are tested with them.
+pub(crate) fn every_engine_with_options_on_disk(test: impl Fn(&Subject)) {
+    of_group("every_engine_with_options_on_disk", test);
 }
 
 /// Runs `test` on every engine with key order.
