@@ -12,7 +12,8 @@ each crate:
   and what each takes from the others. What a child takes from its parent's own file does not count: a module and its
   children may know each other.
 
-Every circle between siblings is listed with its parent. Tests do not count.
+A module that only a macro's list declares (`policies! { lru; … }`) counts as an import of the list's file. Every circle
+between siblings is printed with its parent. Tests do not count.
 """
 
 import re
@@ -120,7 +121,14 @@ class Crate:
             path = self.absolute(module, inline[0].split("::"))
             if path is not None:
                 found.add(self.definer(path))
-        return found - {module, None}
+        return (found | self.listed(module)) - {module, None}
+
+    def listed(self, module):
+        """The children that a macro's list declares: it names something in each."""
+        text = self.files[module]
+        children = [other for other in self.files if other[:-1] == module and other]
+        declared = [child for child in children if not re.search(rf"\bmod {child[-1]}\b", text)]
+        return {child for child in declared if re.search(rf"(?<![\w:]){child[-1]}\b", text)}
 
 
 def circles(graph):
