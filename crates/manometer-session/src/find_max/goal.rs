@@ -16,7 +16,7 @@ pub struct Goal {
 
 /// A goal that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a goal: write a percentile of the response time and its longest, such as `p99<=50ms`")]
+#[error("`{0}` is not a goal: write a percentile of the response time and its maximum, such as `p99<=50ms`")]
 pub struct GoalError(String);
 
 impl FromStr for Goal {

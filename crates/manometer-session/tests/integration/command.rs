@@ -189,7 +189,7 @@ fn preparing_comes_first_and_not_again_where_its_data_is_reused() {
     assert_eq!(std::fs::read_to_string(folder.path().join("one/db/made")).unwrap(), "x\n");
     all["prepare"] = json!(["sh", "-c", "echo no room >&2; exit 1"]);
     let refused = run_with(all.clone(), &folder, DatabaseReuse::Remake, stop_at_the_first_sample).0.unwrap_err();
-    assert!(refused.to_string().contains("made by another experiment"), "{refused}");
+    assert!(refused.to_string().contains("created by another experiment"), "{refused}");
     let failed = run_with(all, &self::folder(), DatabaseReuse::Remake, stop_at_the_first_sample).0.unwrap_err();
     assert!(failed.to_string().contains("no room"), "{failed}");
 }

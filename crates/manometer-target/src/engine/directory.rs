@@ -342,7 +342,7 @@ pub fn lock(path: &Path) -> Result<FileLock, EngineError> {
 }
 
 fn create_empty(path: &Path) -> Result<(), EngineError> {
-    fs::create_dir(path).map_err(|reason| not_writable(path, reason, "making the directory"))
+    fs::create_dir(path).map_err(|reason| not_writable(path, reason, "creating the directory"))
 }
 
 fn remove_dir(path: &Path) -> Result<(), EngineError> {

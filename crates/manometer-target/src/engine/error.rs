@@ -51,7 +51,7 @@ pub enum EngineError {
         line: String,
     },
     /// A section of an options file that is unknown or not supported.
-    #[error("{place}: section `[{section}]` is none of {known}")]
+    #[error("{place}: section `[{section}]` is not one of {known}")]
     InvalidOptionsSection {
         /// File and line.
         place: String,
@@ -61,7 +61,7 @@ pub enum EngineError {
         known: &'static str,
     },
     /// The directory lies in memory.
-    #[error("{} lies on a file system in memory, which says nothing about a device; choose a directory on a disk", .0.display())]
+    #[error("{} is on a file system in memory, which says nothing about a device; choose a directory on a disk", .0.display())]
     InMemoryFileSystem(PathBuf),
     /// The directory cannot be written.
     #[error("{} cannot be written: {reason}", path.display())]
@@ -91,7 +91,7 @@ pub enum EngineError {
         found: String,
     },
     /// The database belongs to another experiment.
-    #[error("the database in {} was made by another experiment ({differences}); {remedy}", path.display())]
+    #[error("the database in {} was created by another experiment ({differences}); {remedy}", path.display())]
     DatabaseMismatch {
         /// The directory.
         path: PathBuf,

@@ -38,7 +38,7 @@ pub enum ValueError {
         wanted: usize,
     },
     /// It has no header of Manometer.
-    #[error("it does not begin with our header")]
+    #[error("it does not begin with Manometer's header")]
     NotOurs,
     /// It belongs to another key.
     #[error("it is the value of another key")]

@@ -13,7 +13,7 @@ use super::IoEngine;
 pub enum FileError {
     /// The file system lacks space.
     #[error(
-        "no space left for {path}: {wanted} wanted, {} free; make the file smaller or free space",
+        "no space left for {path}: {wanted} needed, {} free; make the file smaller or free space",
         free.map_or_else(|| "an unknown amount".to_owned(), |free| free.to_string())
     )]
     NoSpace {
@@ -25,7 +25,7 @@ pub enum FileError {
         free: Option<ByteSize>,
     },
     /// A file of this name exists and may hold somebody's data.
-    #[error("{0} exists and was not made by Manometer: name another file, or allow overwriting it")]
+    #[error("{0} exists and was not created by Manometer: name another file, or allow overwriting it")]
     ForeignFile(PathBuf),
     /// The name belongs to a directory, a device or anything else but a regular file.
     #[error("{0} is not a regular file: name a file; it is created if absent")]
@@ -60,7 +60,7 @@ pub enum FileError {
         source: io::Error,
     },
     /// The caller asked to stop.
-    #[error("stopped while {0} was being made; it was removed")]
+    #[error("stopped while {0} was being created; it was removed")]
     Interrupted(PathBuf),
     /// Any other error of the operating system.
     #[error("cannot {operation} {path}: {source}")]

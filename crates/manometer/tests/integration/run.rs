@@ -150,7 +150,10 @@ fn a_database_that_another_experiment_made_is_refused_unless_it_serves() {
     let scene = Scene::new();
     scene.write("rocks.toml", &on_rocksdb());
     scene.run("run rocks.toml --out one").status(0);
-    scene.run("run rocks.toml --out two --set primary.records=2000").status(1).err_has(&["made by another experiment"]);
+    scene
+        .run("run rocks.toml --out two --set primary.records=2000")
+        .status(1)
+        .err_has(&["created by another experiment"]);
     scene.run("run rocks.toml --out three --set seed=2").status(1).err_has(&["--reuse"]);
     scene.run("run rocks.toml --out four --set seed=2 --reuse").status(0);
     scene.run("run rocks.toml --out five").status(0);
@@ -342,7 +345,7 @@ fn several_files_do_not_touch_what_others_made() {
     scene.write("one.toml", &on_rocksdb());
     scene.write("two.toml", &on_rocksdb().replace("records = 1000", "records = 500").replace("\"data\"", "\"other\""));
     scene.run("run two.toml --set primary.records=700 --out before").status(0);
-    scene.run("run one.toml two.toml --out both").status(1).err_has(&["made by another experiment"]);
+    scene.run("run one.toml two.toml --out both").status(1).err_has(&["created by another experiment"]);
     assert_eq!(scene.json("both/runs/001/summary.json")["status"], "complete");
 }
 
