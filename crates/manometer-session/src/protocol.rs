@@ -200,6 +200,15 @@ mod tests {
     }
 
     #[test]
+    fn the_former_name_of_a_clocks_synchronisation_is_read() {
+        let now = WallAnchor { monotonic_ns: 5, unix_ns: 7 };
+        let clock = Message::Clock { now, sync: None };
+        let former = serde_json::to_string(&clock).unwrap().replace("\"sync\"", "\"in_step\"");
+        assert!(former.contains("in_step"), "{former}");
+        assert_eq!(serde_json::from_str::<Message>(&former).unwrap(), clock);
+    }
+
+    #[test]
     fn nonsense_is_refused_with_what_would_be_right() {
         for line in ["", "run", "go now", "set", "set iodepth", "set =4", "stop it"] {
             let error = line.parse::<Control>().unwrap_err();

@@ -228,6 +228,15 @@ mod tests {
     }
 
     #[test]
+    fn the_former_name_of_created_data_is_read() {
+        let JournalLine::State(mut transition) = state("001", RunState::Done) else { panic!("not a state") };
+        transition.created = vec![PathBuf::from("data/writer")];
+        let former = serde_json::to_string(&transition).unwrap().replace("\"created\"", "\"made\"");
+        assert!(former.contains("made"), "{former}");
+        assert_eq!(serde_json::from_str::<StateTransition>(&former).unwrap(), transition);
+    }
+
+    #[test]
     fn a_truncated_file_keeps_its_complete_lines() {
         let lines = [state("001", RunState::Running), state("001", RunState::Done)];
         let dir = written(&lines);
