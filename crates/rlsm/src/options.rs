@@ -184,7 +184,7 @@ impl Options {
         self
     }
 
-    /// Simulates a neighbour that comes and goes, whatever the device does. For deterministic tests.
+    /// Simulates a neighbour that comes and goes, independent of the device. For deterministic tests.
     #[doc(hidden)]
     pub fn alternating_pressure(mut self) -> Self {
         self.pressure_source = PressureSource::Alternating;

@@ -123,7 +123,8 @@ fn inverse(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// Observations of two groups with levels of their own and the effects 2 and -1, plus a pattern that no column explains.
+    /// Observations of two groups with different levels and the effects 2 and -1, plus a pattern that no column
+    /// explains.
     fn observations(noise: f64) -> Vec<Observation> {
         let one = |index: u32| {
             let (group, a, b) = (index % 2, f64::from(index / 2 % 2), f64::from(index / 4 % 2));

@@ -105,7 +105,7 @@ pub enum Storage {
     Nothing,
     /// In memory, lost on close: loaded for every run.
     Memory,
-    /// In a directory of its own, kept when it is closed.
+    /// In a separate directory, kept when it is closed.
     Disk,
 }
 

@@ -64,7 +64,7 @@ mod tests {
             let most = held.iter().filter(|(path, _)| path.starts_with(root)).map(|(_, held)| held.len()).max();
             assert!(most <= Some(width as usize), "{files} files, {width} wide: {most:?}");
             let names: usize = held.values().flatten().filter(|path| !held.contains_key(*path)).count();
-            assert_eq!(names as u32, files, "each file has a name of its own");
+            assert_eq!(names as u32, files, "each file has a distinct name");
         }
     }
 

@@ -92,7 +92,7 @@ fn the_clients_own_speed_is_that_of_the_engine_that_keeps_nothing() {
     let rate = 2.0;
     let settings = KvSettings { engine: "null".to_owned(), rate: Some("2".parse().unwrap()), ..KvSettings::default() };
     let open = measure(&KvPlan::new(&settings).unwrap(), 1, &MonotonicClock).unwrap();
-    // At its own rate no stretch of a quarter of a second has more than two or three requests: at most ten times the rate.
+    // At its own rate no quarter of a second has more than two or three requests: at most ten times the rate.
     assert!(open > 10.0 * rate, "{open} requests/s: the plan's own rate was measured, not the client");
 }
 

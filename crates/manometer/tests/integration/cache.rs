@@ -128,7 +128,7 @@ fn curves_are_drawn_and_written_to_new_files() {
         assert!(page.contains(expected), "{expected}");
     }
     assert!(std::fs::read(scene.path("curves.parquet")).unwrap().starts_with(b"PAR1"));
-    // What is there stays, and what could be made beside it does not.
+    // What is there stays, and what could be created next to it does not.
     scene.write("curves.html", "mine");
     scene.run(words).status(2).err_has(&["curves.html cannot be created", "exists"]);
     assert_eq!(scene.read("curves.html"), "mine");

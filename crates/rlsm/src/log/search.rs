@@ -1,6 +1,6 @@
 //! Finding whole records after one that is not.
 //!
-//! A record may begin at any byte, and whatever follows gives its length. Computing the checksum of every candidate
+//! A record may begin at any byte, and the bytes that follow give its length. Computing the checksum of every candidate
 //! would take time quadratic in the length of the file. So long candidates are checked by arithmetic: with P(i) the
 //! checksum of the first i bytes, that of the bytes from a to b with the initial value s is (s + P(a)) x^8(b - a) +
 //! P(b) modulo the CRC polynomial.

@@ -1,4 +1,4 @@
-//! What callers do with a run, whatever its order: open it, look up a key, read all of it, iterate over it.
+//! What callers do with a run of either order: open it, look up a key, read all of it, iterate over it.
 
 use std::sync::Arc;
 

@@ -209,7 +209,7 @@ mod tests {
             }
             sum *= length_s / f64::from(STEPS);
             let exact = curve.arrivals_by(begin_s + length_s) - curve.arrivals_by(begin_s);
-            // A step within one stretch of the sum costs at most that stretch.
+            // A step within one interval of the sum costs at most that interval.
             let tolerance = 8.0 * curve.highest() * length_s / f64::from(STEPS) + 1e-6;
             prop_assert!((sum - exact).abs() <= tolerance, "{sum} instead of {exact}");
         }

@@ -25,7 +25,7 @@ const BUCKETS_MAX: u64 = 1 << 27;
 /// The most keys that a cursor fetches at once.
 const FETCHED_KEYS_MAX: usize = 64;
 
-/// A memtable with this many versions is full, whatever their size: nodes have 32-bit indexes.
+/// A memtable with this many versions is full at any size: nodes have 32-bit indexes.
 const ENTRIES_MAX: u64 = 1 << 30;
 
 /// Recent writes in memory. Any number of threads read; one thread at a time, the holder of the write pipeline,

@@ -1,4 +1,4 @@
-//! A simulated directory in memory that does to its files whatever a file system and a device may do.
+//! A simulated directory in memory that does to its files everything that a file system and a device may do.
 //!
 //! It is for tests, of `rlsm` itself and of programs that use it. The test requests every fault; what a crash leaves
 //! follows from a seed and the operations before it:

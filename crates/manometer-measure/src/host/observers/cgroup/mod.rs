@@ -272,7 +272,7 @@ mod tests {
         assert!(own.sample(SECOND_NS).is_empty());
     }
 
-    /// A child in a group of its own, both gone when dropped.
+    /// A child in a separate group, both gone when dropped.
     struct Isolated {
         child: std::process::Child,
         group: std::path::PathBuf,
