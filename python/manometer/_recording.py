@@ -72,10 +72,13 @@ class Verdict:
         grade: "sound": for conclusions; "indicative": as an indication that a repetition has to confirm; "void": for no
             conclusion about what was to be measured.
         reasons: what threatens the conclusion, the greatest threat first.
+        about: the conclusion that it is about: "pressure", "performance" where nothing can be compared with a `w0`, or
+            "nothing" where nothing was measured.
     """
 
     grade: Literal["sound", "indicative", "void"]
     reasons: tuple[Reason, ...]
+    about: Literal["pressure", "performance", "nothing"] = "pressure"
 
 
 class Recording:
@@ -318,7 +321,7 @@ def _verdict(verdict: dict[str, Any]) -> Verdict:
         )
         for one in verdict["reasons"]
     ]
-    return Verdict(verdict["grade"], tuple(reasons))
+    return Verdict(verdict["grade"], tuple(reasons), verdict["about"])
 
 
 def natives(recordings: Iterable[Recording]) -> list[_native.Recording]:

@@ -61,13 +61,16 @@ impl IntervalEstimate {
     }
 }
 
-/// The length of a phase that would give a confidence interval, or one narrow enough; estimated from the phase's own
-/// variance and the memory of its run.
+/// The length of a phase that would give a confidence interval, or one narrow enough in four of five repetitions; estimated
+/// from the phase's own variance and the memory of its run, or from its rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeededLength {
-    /// The length in seconds of each phase that the interval is computed from.
+    /// The measured length in seconds of each phase that the interval is computed from.
     pub phase_s: f64,
-    /// The width of the interval that this length gives, in the unit of the number; null where any interval is missing.
+    /// The number of rounds that make this length in an interleaved plan; absent in a ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<usize>,
+    /// The width that the interval then has at most, in the unit of the number; null where any interval is missing.
     pub width: Option<f64>,
     /// What this length is needed for, as text.
     pub reason: String,

@@ -10,7 +10,7 @@ use crate::criterion_series::{SOLO, criterion_series, no_samples};
 use crate::estimate::IntervalEstimate;
 use crate::interleaved::{Block, block_series, blocks_of, paired, pressure_of_rounds};
 use crate::measured_time::MeasuredTime;
-use crate::needed_length;
+use crate::needed_length::{self, ComparedPhases, GREATEST_WIDTH};
 use crate::phase_outcome::{PhaseOutcome, phase_outcome};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
@@ -38,6 +38,12 @@ impl PhaseResult<'_> {
     /// The phase's id.
     pub(crate) fn id(&self) -> &str {
         &self.phase.id
+    }
+
+    /// Whether the performance of any workload was measured.
+    pub(crate) fn is_measured(&self) -> bool {
+        let all = std::iter::once(&self.performance).chain(self.neighbours.values());
+        all.into_iter().any(|performance| performance.estimate.mean.is_some())
     }
 
     /// For how long it was measured, in seconds; 0 where it was not.
@@ -106,6 +112,13 @@ fn measure<'a>(recording: &'a Recording, data: &RecordingData, phase: &'a Phase)
 fn evaluate<'a>(recording: &'a Recording, measured: Vec<MeasuredPhase<'a>>) -> Vec<PhaseResult<'a>> {
     let criterion: Vec<Option<&Measurement>> = measured.iter().map(|phase| Some(&phase.criterion)).collect();
     let performances = performances(&criterion, &recording.plan.criterion.unit, recording.plan.interval_s);
+    let performances =
+        performances.into_iter().zip(&measured).map(|(performance, measured)| match measured.blocks[..] {
+            [] => performance,
+            // What a phase of blocks needs is rounds, which its pressure says.
+            [..] => performance.map(Performance::without_needed_length),
+        });
+    let performances: Vec<Option<Performance>> = performances.collect();
     let mut neighbours: Vec<BTreeMap<String, Performance>> = measured.iter().map(|_| BTreeMap::new()).collect();
     for neighbour in recording.plan.neighbours() {
         let series: Vec<Option<&Measurement>> =
@@ -195,19 +208,32 @@ fn primary_pressure(recording: &Recording, results: &[PhaseResult<'_>], result: 
     if result.id() == baseline.id() && own.value.is_some() {
         return baseline_pressure();
     }
-    if !baseline.blocks.is_empty() {
-        let rounds = paired(&baseline.blocks, &result.blocks);
-        let pressure = pressure_of_rounds(&rounds, better);
-        let needed = needed_length::for_rounds(&pressure, rounds.len(), result.length_s());
-        return IntervalEstimate { needed, ..pressure };
-    }
-    IntervalEstimate {
-        needed: needed_length::for_pressure(
-            (&baseline.performance, baseline.length_s()),
-            (&result.performance, result.length_s()),
-            better,
-        ),
-        ..pressure(&baseline.performance, &result.performance, better)
+    let compared = compared_phases(recording, baseline, result);
+    let pressure = match &compared {
+        ComparedPhases::Rounds { rounds, .. } => pressure_of_rounds(rounds, better),
+        ComparedPhases::Ladder { .. } => pressure(&baseline.performance, &result.performance, better),
+    };
+    let purpose = needed_length::narrow_purpose(GREATEST_WIDTH);
+    let needed = pressure.value.and_then(|_| compared.needed(GREATEST_WIDTH, better, &purpose));
+    IntervalEstimate { needed, ..pressure }
+}
+
+/// `baseline` and `result`, as their pressure is computed from them.
+pub(crate) fn compared_phases<'a>(
+    recording: &Recording,
+    baseline: &'a PhaseResult<'_>,
+    result: &'a PhaseResult<'_>,
+) -> ComparedPhases<'a> {
+    match &recording.plan.interleaved {
+        Some(plan) if !baseline.blocks.is_empty() => ComparedPhases::Rounds {
+            rounds: paired(&baseline.blocks, &result.blocks),
+            block_s: plan.measured_s(),
+            balanced: plan.balanced_rounds(),
+        },
+        _ => ComparedPhases::Ladder {
+            baseline: (&baseline.performance, baseline.length_s()),
+            phase: (&result.performance, result.length_s()),
+        },
     }
 }
 

@@ -45,6 +45,12 @@ impl Performance {
         Self { estimate, sample_mean: interval.and(sample_mean) }
     }
 
+    /// The same performance without advice on its length.
+    pub(crate) fn without_needed_length(mut self) -> Self {
+        self.estimate.needed = None;
+        self
+    }
+
     /// A performance that was not measured, and why.
     pub(crate) fn missing(unit: &str, reason: &str) -> Self {
         let estimate =

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use manometer_measure::event::{Severity, Threat, ThreatStrength, Threatened};
 
 use crate::findings::Rule;
+use crate::verdict::DEVICE_IN_USE;
 use crate::{compare, findings, real_vs_synthetic};
 
-/// Every rule: of one recording, of several, and of a trace compared with synthetic loads.
+/// Every rule: of one recording, of several, of a watched device, and of a trace compared with synthetic loads.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    findings::rules().chain(compare::rules()).chain(real_vs_synthetic::findings::RULES)
+    let of_recordings = findings::rules().chain(compare::rules());
+    of_recordings.chain([&DEVICE_IN_USE]).chain(real_vs_synthetic::findings::RULES)
 }
 
 const HEAD: &str = "\

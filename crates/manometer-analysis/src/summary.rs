@@ -27,6 +27,9 @@ pub struct Summary {
     /// The same without what the verdict says: a sentence without a full stop.
     #[serde(default)]
     pub claim: String,
+    /// The phase that the claim is about; null where it is about no single one.
+    #[serde(default)]
+    pub claim_phase: Option<String>,
     /// What the result may be used for, and why.
     #[serde(default)]
     pub verdict: Verdict,
@@ -134,7 +137,7 @@ pub struct InterleavedSummary {
 /// The test for carry-over.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CarryOverSummary {
-    /// The p-value of no carry-over (F test).
+    /// The p-value of no carry-over (randomisation test).
     pub p_value: f64,
     /// By phase but `w0`: by which share the criterion is higher in blocks after it than in blocks after `w0`.
     pub effects: BTreeMap<String, IntervalEstimate>,
@@ -145,7 +148,7 @@ pub struct CarryOverSummary {
 pub struct BlockStateSummary {
     /// The column that holds it: `pending_compaction_bytes` of the engine, `busy` of the device, `dirty` of the memory.
     pub column: String,
-    /// The p-value of no dependence on the block before (F test on ranks, Holm-corrected over the states).
+    /// The p-value of no dependence on the block before (randomisation test on ranks, Holm-corrected over the states).
     pub p_value: f64,
     /// By phase: the mean at the start of blocks after it, in the column's unit.
     pub after: BTreeMap<String, Option<f64>>,

@@ -186,7 +186,7 @@ impl OutputReader {
     fn finish(mut self, program: ParserName) -> SingleRun {
         if self.backward > 0 {
             let text = format!(
-                "the program's clock went back {} times: those lines keep the latest time before them",
+                "The program's clock went back {} times: those lines keep the latest time before them.",
                 self.backward
             );
             self.run.findings.push(findings::clock_stepped(text));

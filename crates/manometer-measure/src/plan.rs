@@ -76,6 +76,13 @@ impl InterleavedRounds {
         self.block_s - self.washout_s
     }
 
+    /// The number of rounds after which every phase was directly after every other one equally often: that of the phases,
+    /// twice as many where it is odd (Williams 1949).
+    pub fn balanced_rounds(&self) -> usize {
+        let phases = self.orders.first().map_or(0, Vec::len);
+        if phases.is_multiple_of(2) { phases } else { 2 * phases }
+    }
+
     /// Whether `phase` is made of blocks.
     pub fn has(&self, phase: &str) -> bool {
         self.orders.first().is_some_and(|order| order.iter().any(|id| id == phase))

@@ -32,6 +32,17 @@ pub enum WorkloadSettings {
     Command(CommandSettings),
 }
 
+/// How the requests of a workload are paced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Not at all: a closed loop.
+    Free,
+    /// Each is due at its own time, and has a response time from then on.
+    Due,
+    /// A closed loop that is held back to a rate: no request is due before it is sent.
+    HeldBack,
+}
+
 impl WorkloadSettings {
     /// The kind's name, as in an experiment file.
     pub fn kind(&self) -> &'static str {
@@ -76,12 +87,14 @@ impl WorkloadSettings {
         }
     }
 
-    /// Whether its requests are due at a rate: it then has that throughput as long as the target keeps up.
-    pub fn is_paced(&self) -> bool {
+    /// How its requests are paced: it then has that throughput as long as the target keeps up.
+    pub fn pace(&self) -> Pace {
         match self {
-            Self::Kv(kv) => kv.rate.is_some(),
-            Self::Io(io) => io.rate.is_some(),
-            Self::Files(_) | Self::Replay(_) | Self::Command(_) => false,
+            Self::Kv(kv) if kv.rate.is_some() => Pace::Due,
+            Self::Io(io) if io.rate.is_some() => Pace::HeldBack,
+            Self::Files(files) if files.rate.is_some() => Pace::HeldBack,
+            // What a trace and a program do is known once they run.
+            Self::Kv(_) | Self::Io(_) | Self::Files(_) | Self::Replay(_) | Self::Command(_) => Pace::Free,
         }
     }
 

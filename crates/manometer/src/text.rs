@@ -174,7 +174,7 @@ pub fn verdict(verdict: &Verdict, findings: &[Finding]) -> String {
         1 => "\n  1 more finding: in the report and with `--format json`.".to_owned(),
         more => format!("\n  {more} more findings: in the report and with `--format json`."),
     };
-    format!("\nVerdict: {}.{lines}{more}", verdict.grade.name())
+    format!("\n{}.{lines}{more}", verdict.title())
 }
 
 /// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
@@ -213,7 +213,7 @@ fn estimate(estimate: &MeanEstimate) -> String {
 fn pressure(ratio: &IntervalEstimate) -> String {
     match (ratio.value, ratio.ci_low, ratio.ci_high) {
         (Some(value), Some(low), Some(high)) => format!("{} [{low:.2}, {high:.2}]", share(value)),
-        (Some(value), _, _) => share(value),
+        (Some(value), _, _) => format!("{} untested", share(value)),
         _ => "–".to_owned(),
     }
 }

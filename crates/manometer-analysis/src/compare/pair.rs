@@ -19,7 +19,7 @@ use crate::estimate::IntervalEstimate;
 use crate::findings::sort_by_threat;
 use crate::statistics::bootstrap::{BootstrapMean, RunValue, difference_interval, ratio_interval};
 use crate::statistics::moments::mean;
-use crate::verdict::{Grade, Verdict, narrowed_length_s};
+use crate::verdict::{Grade, Verdict};
 
 /// The comparison of two recordings, or two sets of repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,6 +73,9 @@ pub struct PhaseComparison {
     /// The estimated length of the phase at which single runs decide the gate, in seconds; null where it is decided, with
     /// repeats, and where no length is known to decide it.
     pub needed_s: Option<f64>,
+    /// The number of rounds that make this length in interleaved plans; absent in ladders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_rounds: Option<usize>,
     /// The performance of A.
     pub a: MeanOverRuns,
     /// The performance of B.
@@ -267,6 +270,10 @@ pub(super) fn compare_phase(
         None => IntervalEstimate::missing(&missing_reason(a, b)),
     };
     let is_baseline = a.iter().chain(b).all(|(_, phase)| phase.is_baseline);
+    let needed_s = match gate {
+        Gate::Undecided => needed_s(a, b, ratio.zip(ends), Gate::edge(bound, criterion)),
+        Gate::NoWorse | Gate::Worse => None,
+    };
     PhaseComparison {
         id: phase.id.clone(),
         label: phase.label.clone(),
@@ -283,10 +290,8 @@ pub(super) fn compare_phase(
             Some(_) => "no confidence interval: the performance of A is not significantly above 0".to_owned(),
         }),
         runs_needed: undecided.and_then(|(a, b)| runs_needed(a, b, bound)),
-        needed_s: match gate {
-            Gate::Undecided => needed_s(a, b, ratio.zip(ends), Gate::edge(bound, criterion)),
-            Gate::NoWorse | Gate::Worse => None,
-        },
+        needed_s,
+        needed_rounds: needed_s.and_then(|needed_s| needed_rounds(a, needed_s)),
         a: mean_a,
         b: mean_b,
         difference,
@@ -300,11 +305,18 @@ fn needed_s(a: &[Measurement<'_>], b: &[Measurement<'_>], ratio: Option<(f64, (f
     let ([(_, a)], [(_, b)]) = (a, b) else { return None };
     let seconds = match ratio {
         Some((ratio, (low, high))) => {
-            narrowed_length_s(f64::max(a.length_s, b.length_s), (high - low) / 2.0, (ratio - edge).abs())
+            // The width falls with the root of the length.
+            f64::max(a.length_s, b.length_s) * ((high - low) / 2.0 / (ratio - edge).abs()).powi(2)
         }
         None => a.needed_s.into_iter().chain(b.needed_s).max_by(f64::total_cmp)?,
     };
     seconds.is_finite().then_some(seconds)
+}
+
+/// The number of rounds whose blocks are measured for `needed_s`; `None` in a ladder.
+fn needed_rounds(runs: &[Measurement<'_>], needed_s: f64) -> Option<usize> {
+    let (_, phase) = runs.first().filter(|(_, phase)| phase.blocks > 0 && phase.length_s > 0.0)?;
+    Some((phase.blocks as f64 * needed_s / phase.length_s).ceil() as usize)
 }
 
 /// Why there is no ratio.

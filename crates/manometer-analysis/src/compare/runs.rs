@@ -72,6 +72,8 @@ pub struct RunPhase {
     pub noise: Option<BatchNoise>,
     /// How long it was measured, in seconds.
     pub length_s: f64,
+    /// The number of its blocks; 0 in a ladder.
+    pub blocks: usize,
     /// The shortest length that has a confidence interval, in seconds; `None` where it has one, or nothing was measured.
     pub needed_s: Option<f64>,
     /// Why there is no mean.
@@ -210,6 +212,7 @@ impl RunPhase {
             settings: result.phase.settings.clone(),
             mean: estimate.mean,
             length_s: result.length_s(),
+            blocks: result.blocks.len(),
             needed_s: estimate.needed.as_ref().map(|needed| needed.phase_s),
             noise: result.performance.sample_mean.as_ref().and_then(noise),
             reason: estimate.reason.clone().filter(|_| estimate.mean.is_none()),

@@ -14,9 +14,9 @@ const CARRY_OVER: Rule = Rule {
     id: "carry-over",
     severity: Severity::Warning,
     threat: serious(Threatened::Result, "blocks depend on the blocks before them"),
-    source: "Williams 1949; Jones & Kenward 2014, chapter 4",
-    meaning: "in an interleaved plan, the performance of a block depends on the setting of the block before it (F test at \
-        5 %)",
+    source: "Williams 1949; Jones & Kenward 2014, chapter 4; Freedman & Lane 1983",
+    meaning: "in an interleaved plan, the performance of a block depends on the setting of the block before it (randomisation \
+        test at 5 %)",
     remedy: "Use the design `ladder`, or a longer `washout`.",
 };
 
@@ -35,7 +35,7 @@ const STATES: Rule = Rule {
     threat: serious(Threatened::Result, "blocks begin in different states"),
     source: "Didona et al., pitfalls 1 and 2; Storiks 3.4.1 (WR2)",
     meaning: "in an interleaved plan, compaction debt, the utilisation of the device or dirty memory at the start of a \
-        block depends on the setting of the block before it (F test on ranks at 5 %, Holm-corrected over the three), \
+        block depends on the setting of the block before it (randomisation test on ranks at 5 %, Holm-corrected over the three), \
         by 1 MiB, by 5 % of time, or by 16 MiB or more",
     remedy: "Use the design `ladder`, or a longer `washout`.",
 };

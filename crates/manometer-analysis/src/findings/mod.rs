@@ -37,9 +37,9 @@ use self::rule::Family;
 use crate::phase_result::PhaseResult;
 use crate::recording_data::RecordingData;
 
-pub(crate) use self::open_loop::PACED_THROUGHPUT;
+pub(crate) use self::open_loop::{PACED_THROUGHPUT, PACED_WITHOUT_LATENCIES};
 pub use self::rule::{Rule, RuleThreat};
-pub(crate) use self::rule::{fatal, minor, serious};
+pub(crate) use self::rule::{fatal, minor, serious, with_strength};
 pub use self::run_status::damaged;
 
 /// All families, in the order in which findings of equal threat and severity are reported.

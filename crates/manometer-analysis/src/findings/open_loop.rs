@@ -40,11 +40,22 @@ pub(crate) const PACED_THROUGHPUT: Rule = Rule {
     threat: None,
     source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
     meaning: "the criterion is the throughput of a primary that is paced and kept its rate in `w0`: the result is judged by the \
-        p99 response time of its main operation instead",
-    remedy: "Set `criterion` to a response time, or leave out `rate` to measure throughput.",
+        p99 of its main operation instead: of the response time, or of the latency where requests have no time at which they are \
+        due",
+    remedy: "Set `criterion` to a latency, or leave out the rate to measure throughput.",
 };
 
-pub(super) const FAMILY: Family = Family { rules: &[DROPPED, WAITING, PACED_THROUGHPUT], evaluate };
+pub(crate) const PACED_WITHOUT_LATENCIES: Rule = Rule {
+    id: "paced-without-latencies",
+    severity: Severity::Warning,
+    threat: serious(Threatened::Result, "the primary paces itself, so that its throughput is its rate"),
+    source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
+    meaning: "the criterion is the throughput of a primary that is paced, and its latencies were not recorded",
+    remedy: "Leave out the rate to measure throughput, or use a program that reports latencies.",
+};
+
+pub(super) const FAMILY: Family =
+    Family { rules: &[DROPPED, WAITING, PACED_THROUGHPUT, PACED_WITHOUT_LATENCIES], evaluate };
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     dropped(evidence).into_iter().chain(waiting(evidence)).collect()

@@ -1,16 +1,24 @@
 //! Phases that were not measured, only in part, or too briefly.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
 
+use super::client_bottleneck::primary_samples;
 use super::evidence::Evidence;
-use super::rule::{Family, Rule, fatal, minor, serious};
+use super::rule::{Family, Rule, fatal, minor, serious, with_strength};
 use super::text::phase_list;
 use crate::needed_length::duration;
 use crate::phase_outcome::{PhaseOutcome, block_gap};
 use crate::phase_result::PhaseResult;
 
-/// A phase with fewer samples than this share of its sample intervals has gaps.
+/// A phase whose samples cover a smaller share of it has gaps.
 const SAMPLES_SHARE: f64 = 0.9;
+
+/// With more of its samples than this share, a phase is hardly threatened: what is missing would have to differ from the rest
+/// by two fifths to change its mean by a tenth.
+const MINOR_SHARE: f64 = 0.75;
+
+/// With fewer of its samples than this share, most of a phase was not seen: nothing can be concluded from it.
+const FATAL_SHARE: f64 = 0.5;
 
 /// The most phases whose samples are counted in a finding.
 const MAX_COUNTED: usize = 6;
@@ -38,7 +46,7 @@ const SAMPLES_MISSING: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(Threatened::Phase, "samples are missing"),
     source: "the recording",
-    meaning: "a phase has fewer than 90 % of the samples that its length allows",
+    meaning: "samples cover less than 90 % of a phase: a minor threat from 75 % up, a fatal one below 50 %",
     remedy: "Leave the host idle processor time, or sample less often.",
 };
 
@@ -54,9 +62,9 @@ const SHORT: Rule = Rule {
 pub(super) const FAMILY: Family = Family { rules: &[GAP, CUT, SAMPLES_MISSING, SHORT], evaluate };
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let (results, interval_s) = (evidence.results, evidence.recording.plan.interval_s);
+    let results = evidence.results;
     let findings = gaps(results).into_iter().chain(results.iter().filter_map(cut)).chain(rounds_missing(evidence));
-    findings.chain(samples_missing(interval_s, results)).chain(too_short(results)).collect()
+    findings.chain(samples_missing(evidence)).chain(too_short(results)).collect()
 }
 
 /// The phases that were not measured, each reason once.
@@ -93,29 +101,90 @@ fn rounds_missing(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(CUT.finding(None, &sentence))
 }
 
-fn samples_missing(interval_s: f64, results: &[PhaseResult<'_>]) -> Option<Finding> {
-    let counts: Vec<(&str, usize, f64)> = results.iter().filter_map(|result| missing_in(interval_s, result)).collect();
-    let ids: Vec<&str> = counts.iter().map(|(id, ..)| *id).collect();
-    let parts: Vec<String> =
-        counts.iter().take(MAX_COUNTED).map(|(id, samples, all)| format!("{id} {samples} of {all:.0}")).collect();
-    let more = if counts.len() > MAX_COUNTED { " and others" } else { "" };
-    let unit = if results.iter().any(|result| !result.blocks.is_empty()) { "Blocks" } else { "Samples" };
-    let sentence = format!("{unit} are missing: {}{more}; the rest are gaps.", parts.join(", "));
-    (!ids.is_empty()).then(|| SAMPLES_MISSING.finding_in(&ids, &sentence))
+/// The phases with missing samples, a finding for each strength of the threat.
+fn samples_missing(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let missing: Vec<Coverage<'_>> = evidence
+        .results
+        .iter()
+        .filter(|result| result.performance.estimate.mean.is_some())
+        .filter_map(|result| Coverage::of(evidence, result))
+        .filter(Coverage::is_incomplete)
+        .collect();
+    let of_strength = |strength: ThreatStrength| {
+        let phases: Vec<&Coverage<'_>> = missing.iter().filter(|one| one.strength() == strength).collect();
+        (!phases.is_empty()).then(|| with_strength(samples_missing_in(&phases), strength))
+    };
+    [ThreatStrength::Fatal, ThreatStrength::Serious, ThreatStrength::Minor]
+        .into_iter()
+        .filter_map(of_strength)
+        .collect()
 }
 
-/// How many samples, or blocks, of a phase there are and should be, where some are missing.
-fn missing_in<'a>(interval_s: f64, result: &'a PhaseResult<'_>) -> Option<(&'a str, usize, f64)> {
-    let time = result.outcome.time().ok()?;
-    let (intervals, stretches) = match result.blocks.is_empty() {
-        true => (time.seconds() / interval_s, time.windows().len()),
-        false => (result.blocks.len() as f64, 0),
-    };
-    result.performance.estimate.mean.filter(|_| intervals.is_finite())?;
-    // A measured interval need not start and end on the boundary of a sample interval, which may lie across it.
-    let expected = SAMPLES_SHARE * (intervals - stretches as f64).floor();
-    let samples = result.performance.estimate.samples;
-    ((samples as f64) < expected).then_some((result.id(), samples, intervals))
+fn samples_missing_in(phases: &[&Coverage<'_>]) -> Finding {
+    let ids: Vec<&str> = phases.iter().map(|one| one.phase).collect();
+    let count = |one: &Coverage<'_>| format!("{} {:.0} of {:.0} {}", one.phase, one.measured, one.all, one.unit);
+    let parts: Vec<String> = phases.iter().take(MAX_COUNTED).map(|one| count(one)).collect();
+    let more = if phases.len() > MAX_COUNTED { " and others" } else { "" };
+    let sentence = format!("Samples are missing: {}{more}; the rest are gaps.", parts.join(", "));
+    SAMPLES_MISSING.finding_in(&ids, &sentence)
+}
+
+/// How much of a phase its samples cover.
+struct Coverage<'a> {
+    phase: &'a str,
+    measured: f64,
+    /// How much there should be.
+    all: f64,
+    /// What may lie across the boundaries of its stretches, which need not be those of samples.
+    edges: f64,
+    unit: &'static str,
+}
+
+impl<'a> Coverage<'a> {
+    /// The coverage by time where the samples have a length, else by their number; by blocks in an interleaved plan.
+    fn of(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<Self> {
+        let (time, phase) = (result.outcome.time().ok()?, result.id());
+        let (seconds, stretches) = (time.seconds(), time.windows().len() as f64);
+        let samples = result.performance.estimate.samples as f64;
+        if !result.blocks.is_empty() {
+            let all = result.blocks.len() as f64;
+            return Some(Self { phase, measured: samples, all, edges: 0.0, unit: "blocks" });
+        }
+        if let Some(measured) = covered_s(evidence, result) {
+            return Some(Self { phase, measured, all: seconds, edges: stretches * measured / samples, unit: "s" });
+        }
+        let all = seconds / evidence.recording.plan.interval_s;
+        Some(Self { phase, measured: samples, all, edges: stretches, unit: "samples" }).filter(|_| all.is_finite())
+    }
+
+    fn is_incomplete(&self) -> bool {
+        self.measured < SAMPLES_SHARE * (self.all - self.edges).floor()
+    }
+
+    fn strength(&self) -> ThreatStrength {
+        match self.measured / self.all {
+            share if share < FATAL_SHARE => ThreatStrength::Fatal,
+            share if share < MINOR_SHARE => ThreatStrength::Serious,
+            _ => ThreatStrength::Minor,
+        }
+    }
+}
+
+/// The time in seconds that the primary's samples cover: one over a long interval counts as much as many over short ones.
+/// `None` for a latency, which has a sample only where there were requests, and where the samples have no length.
+fn covered_s(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<f64> {
+    if evidence.recording.plan.criterion.metric != "throughput" {
+        return None;
+    }
+    let (samples, windows) = primary_samples(evidence, result)?;
+    let lengths = samples.column("length")?;
+    let inside = samples.t_ns.iter().zip(lengths).filter_map(|(end_ns, length_s)| {
+        let length_s = (*length_s).filter(|length_s| length_s.is_finite() && *length_s > 0.0)?;
+        let begin_ns = end_ns.saturating_sub((length_s * 1e9).round() as u64);
+        let is_inside = windows.iter().any(|window| begin_ns >= window.begin_ns && *end_ns <= window.end_ns);
+        is_inside.then_some(length_s)
+    });
+    Some(inside.sum())
 }
 
 fn too_short(results: &[PhaseResult<'_>]) -> Option<Finding> {

@@ -64,7 +64,7 @@ impl Rule {
 }
 
 /// `finding` with its threat as strong as `strength`; one without a threat stays without.
-pub(super) fn with_strength(finding: Finding, strength: ThreatStrength) -> Finding {
+pub(crate) fn with_strength(finding: Finding, strength: ThreatStrength) -> Finding {
     Finding { threat: finding.threat.map(|threat| Threat { strength, ..threat }), ..finding }
 }
 

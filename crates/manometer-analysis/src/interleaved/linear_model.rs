@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use statrs::distribution::{ContinuousCDF as _, FisherSnedecor};
-
 use crate::statistics::SIGNIFICANCE;
 use crate::statistics::student::critical_value;
 
@@ -60,19 +58,6 @@ impl LinearModel {
         let variance = self.residual_squares / self.degrees_of_freedom * self.inverse[column][column];
         let half_width = critical_value(SIGNIFICANCE, self.degrees_of_freedom)? * variance.sqrt();
         Some((value, (value - half_width, value + half_width)))
-    }
-
-    /// The p-value of the F test of this model against `smaller`, which has only some of its columns: whether the others
-    /// explain anything.
-    pub fn p_value_against(&self, smaller: &Self) -> Option<f64> {
-        let columns = self.coefficients.len().checked_sub(smaller.coefficients.len()).filter(|columns| *columns > 0)?;
-        let explained = (smaller.residual_squares - self.residual_squares).max(0.0) / columns as f64;
-        let noise = self.residual_squares / self.degrees_of_freedom;
-        if noise <= 0.0 {
-            return Some(if explained <= 0.0 { 1.0 } else { 0.0 });
-        }
-        let f = FisherSnedecor::new(columns as f64, self.degrees_of_freedom).ok()?;
-        Some((1.0 - f.cdf(explained / noise)).clamp(0.0, 1.0))
     }
 }
 
@@ -135,11 +120,6 @@ mod tests {
         (0..32).map(one).collect()
     }
 
-    fn first_column(observations: &[Observation]) -> Vec<Observation> {
-        let keep = |one: &Observation| Observation { columns: one.columns[..1].to_vec(), ..one.clone() };
-        observations.iter().map(keep).collect()
-    }
-
     #[test]
     fn known_effects_are_found_whatever_the_levels_of_the_groups() {
         let model = LinearModel::fit(&observations(0.5)).unwrap();
@@ -151,20 +131,6 @@ mod tests {
         // 8 residuals of 0.5 in each of four cells: 8 squares, on 28 degrees of freedom, times 4 / 32 for the variance.
         let half_width = critical_value(0.05, 28.0).unwrap() * (8.0_f64 / 28.0 / 8.0).sqrt();
         assert!((high - a - half_width).abs() < 1e-9, "{} {half_width}", high - a);
-    }
-
-    #[test]
-    fn the_f_test_tells_an_effect_from_none() {
-        let with = observations(0.5);
-        let p = |all: &[Observation]| {
-            LinearModel::fit(all).unwrap().p_value_against(&LinearModel::fit(&first_column(all)).unwrap()).unwrap()
-        };
-        assert!(p(&with) < 1e-4, "{}", p(&with));
-        let without: Vec<Observation> =
-            with.iter().map(|one| Observation { response: one.response + one.columns[1], ..one.clone() }).collect();
-        assert!(p(&without) > 0.99, "{}", p(&without));
-        let exact = observations(0.0);
-        assert!(p(&exact) < 1e-9);
     }
 
     #[test]

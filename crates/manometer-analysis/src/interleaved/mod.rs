@@ -13,4 +13,5 @@ mod pressure;
 
 pub use self::block::{Block, RoundTable};
 pub(crate) use self::block::{block_series, block_windows, blocks_of, paired};
+pub(crate) use self::pressure::width_over_rounds;
 pub use self::pressure::{MIN_ROUNDS, difference_p_value, pressure_of_rounds};

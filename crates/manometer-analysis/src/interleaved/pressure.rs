@@ -40,6 +40,18 @@ pub fn pressure_of_rounds(rounds: &[(f64, f64)], better: BetterDirection) -> Int
     IntervalEstimate::of(value, ends, "no confidence interval: the baseline is not significantly above 0")
 }
 
+/// The width that the interval of the same blocks would have over `count` rounds with `scatter` times their standard
+/// deviations; `None` where it would have none.
+pub(crate) fn width_over_rounds(rounds: &[(f64, f64)], count: usize, scatter: f64) -> Option<f64> {
+    let (baseline, phase) = (Moments::of(rounds, |round| round.0)?, Moments::of(rounds, |round| round.1)?);
+    let covariance = scatter * scatter * covariance(rounds, (baseline.mean, phase.mean));
+    let scattered = |moments: Moments| Moments { variance: scatter * scatter * moments.variance, ..moments };
+    let is_enough = count >= MIN_ROUNDS && rounds.len() >= 2 && baseline.mean > 0.0;
+    let (low, high) =
+        ratio_interval(&scattered(baseline), &scattered(phase), covariance, count).filter(|_| is_enough)?;
+    Some(high - low)
+}
+
 /// The two-sided p-value of the paired t test over rounds: whether both phases have the same mean. `None` for fewer than
 /// five rounds.
 pub fn difference_p_value(rounds: &[(f64, f64)]) -> Option<f64> {

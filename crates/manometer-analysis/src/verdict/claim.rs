@@ -4,7 +4,20 @@ use manometer_measure::plan::{BetterDirection, Criterion};
 
 use super::setting::Subject;
 use crate::criterion::{Metric, Percentile};
-use crate::estimate::IntervalEstimate;
+use crate::estimate::{IntervalEstimate, MeanEstimate};
+
+/// The main result of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Claim {
+    /// In a sentence without its full stop.
+    pub(super) sentence: String,
+    /// Further sentences.
+    pub(super) more: Vec<String>,
+    /// The phase that the sentence is about; none where it is about no single one.
+    pub(super) phase: Option<String>,
+    /// Whether the sentence says itself that phases are too short.
+    pub(super) says_too_short: bool,
+}
 
 /// The effect of a phase: `a writer at queue depth 64 costs RocksDB 67 % of its throughput (95 % interval 64 to 70 %)`.
 pub(super) fn effect(criterion: &Criterion, primary: &str, subject: &Subject, pressure: &IntervalEstimate) -> String {
@@ -94,6 +107,34 @@ fn percentile_name(percentile: Percentile) -> String {
     }
 }
 
+/// `RocksDB reaches 104 572 ops/s (95 % interval 98 200 to 110 944)`, or of a latency `the median of … is 120 us (…)`.
+pub(super) fn reach(criterion: &Criterion, who: &Subject, mean: &MeanEstimate) -> String {
+    let value = amount(mean.mean.unwrap_or_default());
+    let (about, interval) = match mean.ci_low.zip(mean.ci_high) {
+        Some((low, high)) => ("", format!(" (95 % interval {} to {})", amount(low.max(0.0)), amount(high))),
+        None => ("about ", " (without a confidence interval)".to_owned()),
+    };
+    match criterion.better {
+        BetterDirection::Higher => {
+            format!("{} {about}{value} {}{interval}", who.verb("reaches", "reach"), mean.unit)
+        }
+        BetterDirection::Lower => {
+            format!("{} is {about}{value} {}{interval}", metric_name(criterion, &who.text), mean.unit)
+        }
+    }
+}
+
+/// A number with two or three significant digits, or a whole one with separators between its thousands.
+fn amount(value: f64) -> String {
+    if value.abs() < 999.5 {
+        return figure(value);
+    }
+    let digits = format!("{:.0}", value.abs());
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    format!("{}{}", if value < 0.0 { "−" } else { "" }, groups.join("\u{202f}"))
+}
+
 /// A number with two or three significant digits.
 pub(super) fn figure(value: f64) -> String {
     match value.abs() {
@@ -144,6 +185,28 @@ mod tests {
         assert_eq!(text, "a writer multiplies the median of RocksDB's read response time by about 0.50");
         let text = of("throughput", BetterDirection::Lower, 1.0, Some((0.5, 1.5)));
         assert_eq!(text, "a writer multiplies the throughput of RocksDB by 2.0 (95 % interval 1.5 to 2.5)");
+    }
+
+    #[test]
+    fn a_performance_has_its_interval_or_says_that_it_has_none() {
+        let who = Subject { text: "RocksDB".to_owned(), is_plural: false };
+        let mean = |ends: Option<(f64, f64)>| MeanEstimate {
+            mean: Some(104_571.7),
+            ci_low: ends.map(|(low, _)| low),
+            ci_high: ends.map(|(_, high)| high),
+            unit: "ops/s".to_owned(),
+            ..MeanEstimate::default()
+        };
+        let of = |metric, better, ends| reach(&criterion(metric, better), &who, &mean(ends));
+        assert_eq!(
+            of("throughput", BetterDirection::Higher, Some((98_200.0, 1_110_944.0))),
+            "RocksDB reaches 104\u{202f}572 ops/s (95 % interval 98\u{202f}200 to 1\u{202f}110\u{202f}944)"
+        );
+        assert_eq!(
+            of("latency.read.p50", BetterDirection::Lower, None),
+            "the median of RocksDB's read latency is about 104\u{202f}572 ops/s (without a confidence interval)"
+        );
+        assert_eq!([999.4, 999.6, -1000.0].map(amount), ["999", "1\u{202f}000", "−1\u{202f}000"]);
     }
 
     #[test]

@@ -1,28 +1,55 @@
-//! How wide the intervals of a planned run will be, and how long its phases have to be, from an earlier recording.
+//! How wide the intervals of a planned run will be, and how long it has to be, from an earlier recording.
 //!
-//! The width of an interval falls with the root of the phase's length as long as the noise is as before.
+//! A ladder is estimated from a ladder, rounds from rounds: what drifts from one phase to the next counts in one of them and
+//! cancels in the other.
 
 use manometer_measure::{PhaseKind, Recording};
 use serde::Serialize;
 
-use super::headline::narrowed_length_s;
 use super::paced::judged_by;
-use crate::phase_result::{PhaseResult, evaluate_phases};
+use crate::needed_length::{ComparedPhases, narrow_purpose};
+use crate::phase_result::{PhaseResult, baseline, compared_phases, evaluate_phases};
 use crate::recording_data::RecordingData;
 
 /// The width of a pressure's interval that tells a loss of a tenth from none.
 pub const WANTED_WIDTH: f64 = 0.1;
 
-/// What an earlier recording says of phases of another length.
+/// The length of a planned run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PlannedLength {
+    /// Phases of a ladder.
+    Phases {
+        /// The length of each, in seconds.
+        phase_s: f64,
+    },
+    /// Rounds of an interleaved plan.
+    Rounds {
+        /// Their number.
+        rounds: usize,
+        /// The measured length of a block, in seconds.
+        block_s: f64,
+    },
+}
+
+/// What an earlier recording says of a planned run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
-    /// The length of the planned phases, in seconds.
+    /// The measured length of each planned phase, in seconds.
     pub phase_s: f64,
+    /// The planned rounds; absent in a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<usize>,
     /// The phases with neighbours of the earlier recording.
     pub phases: Vec<PhaseForecast>,
-    /// The phase length at which every interval is at most [`WANTED_WIDTH`] wide, in seconds; null where nothing was
-    /// measured.
+    /// The measured length of a phase at which every interval is at most [`WANTED_WIDTH`] wide in four of five repetitions, in
+    /// seconds; null where nothing was measured, or no length is known to do.
     pub needed_s: Option<f64>,
+    /// The rounds that make this length; absent in a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_rounds: Option<usize>,
+    /// Why nothing is estimated, or how the earlier recording differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// The same for one phase.
@@ -32,34 +59,125 @@ pub struct PhaseForecast {
     pub id: String,
     /// Its label.
     pub label: String,
-    /// The width that the interval of its pressure would have; null where it would have none, or nothing was measured.
+    /// The width that the interval of its pressure is expected to have; null where it would have none, or nothing was
+    /// measured.
     pub width: Option<f64>,
-    /// The phase length at which the interval is at most [`WANTED_WIDTH`] wide, in seconds; the shortest with an interval
-    /// where the earlier phase had none; null where nothing was measured.
+    /// As of the [`Forecast`], for this phase; the shortest with an interval where the earlier phase had none.
     pub needed_s: Option<f64>,
+    /// The rounds that make this length; absent in a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_rounds: Option<usize>,
 }
 
-/// What `recording` says of phases of `phase_s` seconds.
-pub fn forecast(recording: &Recording, phase_s: f64) -> Forecast {
+impl PlannedLength {
+    /// The measured length of each phase, in seconds.
+    fn phase_s(self) -> f64 {
+        match self {
+            Self::Phases { phase_s } => phase_s,
+            Self::Rounds { rounds, block_s } => rounds as f64 * block_s,
+        }
+    }
+
+    fn rounds(self) -> Option<usize> {
+        match self {
+            Self::Phases { .. } => None,
+            Self::Rounds { rounds, .. } => Some(rounds),
+        }
+    }
+}
+
+/// What `recording` says of a run as long as `planned`.
+pub fn forecast(recording: &Recording, planned: PlannedLength) -> Forecast {
     let data = RecordingData::read(recording);
     let recording = judged_by(recording, &data);
     let results = evaluate_phases(&recording, &data);
-    let phases = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
-    let phases: Vec<PhaseForecast> = phases.map(|result| of_phase(result, phase_s)).collect();
-    let needed_s = phases.iter().filter_map(|phase| phase.needed_s).max_by(f64::total_cmp);
-    Forecast { phase_s, phases, needed_s }
+    let empty = |reason: Option<String>| Forecast {
+        phase_s: planned.phase_s(),
+        rounds: planned.rounds(),
+        phases: Vec::new(),
+        needed_s: None,
+        needed_rounds: None,
+        reason,
+    };
+    if recording.plan.interleaved.is_some() != planned.rounds().is_some() {
+        return empty(Some(other_design(planned)));
+    }
+    let Some(baseline) = baseline(&results) else {
+        return empty(Some("the earlier recording has no pressure to estimate from".to_owned()));
+    };
+    let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
+    let phases: Vec<PhaseForecast> =
+        pressures.map(|result| of_phase(&recording, (baseline, result), planned)).collect();
+    let longest = phases.iter().filter(|phase| phase.needed_s.is_some());
+    let longest =
+        longest.max_by(|one, other| one.needed_s.partial_cmp(&other.needed_s).unwrap_or(std::cmp::Ordering::Equal));
+    let (needed_s, needed_rounds) = longest.map_or((None, None), |phase| (phase.needed_s, phase.needed_rounds));
+    Forecast { phases, needed_s, needed_rounds, ..empty(other_blocks(&recording, planned)) }
 }
 
-fn of_phase(result: &PhaseResult<'_>, phase_s: f64) -> PhaseForecast {
-    let shortest_s = result.shortest_s();
-    let (width, needed_s) = match result.pressure.ci_low.zip(result.pressure.ci_high) {
-        Some((low, high)) => {
-            let has_interval = shortest_s.is_none_or(|shortest_s| phase_s >= shortest_s);
-            let width = (high - low) * (result.length_s() / phase_s).sqrt();
-            let needed_s = narrowed_length_s(result.length_s(), (high - low) / 2.0, WANTED_WIDTH / 2.0);
-            (has_interval.then_some(width), Some(f64::max(needed_s, shortest_s.unwrap_or(0.0))))
-        }
-        None => (None, shortest_s),
+fn other_design(planned: PlannedLength) -> String {
+    let (planned, earlier) = match planned {
+        PlannedLength::Phases { .. } => ("a ladder", "interleaved"),
+        PlannedLength::Rounds { .. } => ("interleaved", "a ladder"),
     };
-    PhaseForecast { id: result.phase.id.clone(), label: result.phase.label.clone(), width, needed_s }
+    format!("the plan is {planned} and the earlier recording {earlier}: record a run of the same design")
+}
+
+/// How the blocks of the earlier recording differ from the planned ones.
+fn other_blocks(recording: &Recording, planned: PlannedLength) -> Option<String> {
+    let PlannedLength::Rounds { block_s, .. } = planned else { return None };
+    let earlier_s = recording.plan.interleaved.as_ref()?.measured_s();
+    let is_other = (earlier_s - block_s).abs() > 1e-9;
+    is_other.then(|| {
+        format!(
+            "the blocks of the earlier recording are measured for {earlier_s:.1} s, the planned ones for {block_s:.1} s: the \
+             estimate is rather too wide"
+        )
+    })
+}
+
+fn of_phase(
+    recording: &Recording,
+    (baseline, result): (&PhaseResult<'_>, &PhaseResult<'_>),
+    planned: PlannedLength,
+) -> PhaseForecast {
+    let better = recording.plan.criterion.better;
+    let compared = as_planned(compared_phases(recording, baseline, result), planned);
+    let shortest_s = result.shortest_s().unwrap_or(0.0);
+    let (factor, least) = match (&compared, planned) {
+        (ComparedPhases::Rounds { rounds, .. }, PlannedLength::Rounds { rounds: planned, .. }) => {
+            // An advice may be any number of rounds that has an interval.
+            (planned as f64 / rounds.len() as f64, f64::MIN_POSITIVE.max(1.0 / rounds.len() as f64))
+        }
+        _ => (planned.phase_s() / result.length_s(), shortest_s / result.length_s()),
+    };
+    let has_interval = matches!(planned, PlannedLength::Rounds { .. }) || planned.phase_s() >= shortest_s;
+    let needed = compared.least_length(WANTED_WIDTH, better, least.min(1.0), &narrow_purpose(WANTED_WIDTH));
+    let needed = needed.filter(|_| result.performance.estimate.mean.is_some());
+    PhaseForecast {
+        id: result.phase.id.clone(),
+        label: result.phase.label.clone(),
+        width: compared.expected_width(factor, better).filter(|_| has_interval),
+        needed_s: needed.as_ref().map(|needed| needed.phase_s),
+        needed_rounds: needed.and_then(|needed| needed.rounds),
+    }
+}
+
+/// The measured rounds with the noise of the planned blocks: a shorter block varies more, at most as much as if its samples
+/// were independent; a longer one is taken to vary as much.
+fn as_planned<'a>(compared: ComparedPhases<'a>, planned: PlannedLength) -> ComparedPhases<'a> {
+    match (compared, planned) {
+        (ComparedPhases::Rounds { rounds, block_s, balanced }, PlannedLength::Rounds { block_s: planned_s, .. }) => {
+            let scale = (block_s / planned_s).max(1.0).sqrt();
+            ComparedPhases::Rounds { rounds: scaled_about_means(&rounds, scale), block_s: planned_s, balanced }
+        }
+        (compared, _) => compared,
+    }
+}
+
+fn scaled_about_means(rounds: &[(f64, f64)], scale: f64) -> Vec<(f64, f64)> {
+    let count = rounds.len() as f64;
+    let sums = rounds.iter().fold((0.0, 0.0), |sums, round| (sums.0 + round.0, sums.1 + round.1));
+    let scaled = |value: f64, sum: f64| sum / count + scale * (value - sum / count);
+    rounds.iter().map(|round| (scaled(round.0, sums.0), scaled(round.1, sums.1))).collect()
 }

@@ -1,13 +1,16 @@
 //! The goal of an experiment: no phase with neighbours may cost the primary more than a share.
 
-use manometer_measure::PhaseKind;
 use manometer_measure::plan::Goal;
+use manometer_measure::{PhaseKind, Recording};
 use serde::{Deserialize, Serialize};
 
 use super::grade::{Grade, Verdict};
-use super::headline::narrowed_length_s;
-use crate::needed_length::duration;
-use crate::phase_result::PhaseResult;
+use crate::estimate::{IntervalEstimate, NeededLength};
+use crate::phase_result::{PhaseResult, baseline, compared_phases};
+
+/// The interval decides when it is narrower than this many times the distance of the pressure from the goal. An interval as
+/// far on either side of the pressure would have to be twice as wide; few are exactly so.
+const WIDTH_TO_DECIDE: f64 = 1.8;
 
 /// Whether a recording meets the goal of its experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,19 +36,40 @@ pub struct PhaseGoal {
     /// Whether the whole interval of its pressure meets the goal; false where the whole interval misses it; null where
     /// neither is so.
     pub met: Option<bool>,
-    /// The phase length that would decide it, in seconds; null where it is decided, or where no length is known to do.
+    /// The measured length of the phase that would decide it, in seconds; null where it is decided, or where no length is known
+    /// to do.
     pub needed_s: Option<f64>,
+    /// The number of rounds that make this length in an interleaved plan; absent in a ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_rounds: Option<usize>,
     /// Why it cannot be decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The result of `goal` in a recording with these `results` and this `verdict`.
-pub(crate) fn goal_result(goal: Goal, results: &[PhaseResult<'_>], verdict: &Verdict) -> GoalResult {
+/// The result of `goal` in `recording`, with these `results` and this `verdict`.
+pub(crate) fn goal_result(
+    recording: &Recording,
+    goal: Goal,
+    results: &[PhaseResult<'_>],
+    verdict: &Verdict,
+) -> GoalResult {
+    let deciding = |result: &PhaseResult<'_>, width: f64| {
+        let compared = compared_phases(recording, baseline(results)?, result);
+        compared.needed(width, recording.plan.criterion.better, "to decide it")
+    };
     let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
-    let phases: Vec<PhaseGoal> = pressures.map(|result| phase_goal(goal, result, verdict)).collect();
+    let of_phase = |result: &PhaseResult<'_>| {
+        let decision = match verdict.is_void_in(result.id()) {
+            true => Decision::undecided(None, "nothing can be concluded from it".to_owned()),
+            false => Decision::of(goal, &result.pressure, |width| deciding(result, width)),
+        };
+        phase_goal(result, decision)
+    };
+    let phases: Vec<PhaseGoal> = pressures.map(of_phase).collect();
     let reason = match (verdict.grade, verdict.decisive()) {
         (Grade::Void, Some(reason)) => Some(format!("the result is void: {}", reason.clause_with_phases())),
+        (Grade::Void, None) => Some("nothing was measured".to_owned()),
         _ if phases.is_empty() => Some("no phase has neighbours".to_owned()),
         _ => phases.iter().find_map(|phase| Some(format!("{}: {}", phase.id, phase.reason.as_ref()?))),
     };
@@ -58,32 +82,56 @@ pub(crate) fn goal_result(goal: Goal, results: &[PhaseResult<'_>], verdict: &Ver
     GoalResult { pressure: goal.pressure, met, reason: reason.filter(|_| met.is_none()), phases }
 }
 
-fn phase_goal(goal: Goal, result: &PhaseResult<'_>, verdict: &Verdict) -> PhaseGoal {
-    let pressure = &result.pressure;
-    let (met, needed_s, reason) = match (pressure.value, pressure.ci_low.zip(pressure.ci_high)) {
-        _ if verdict.is_void_in(result.id()) => (None, None, Some("nothing can be concluded from it".to_owned())),
-        (_, Some((_, high))) if high <= goal.pressure => (Some(true), None, None),
-        (_, Some((low, _))) if low > goal.pressure => (Some(false), None, None),
-        (Some(value), Some((low, high))) => {
-            let distance = (value - goal.pressure).abs();
-            let needed_s = narrowed_length_s(result.length_s(), (high - low) / 2.0, distance);
-            let needed_s = needed_s.is_finite().then_some(needed_s);
-            (None, needed_s, Some(undecided(goal, (low, high), needed_s)))
+/// Whether a pressure meets the goal, else what would decide it and why it is undecided.
+struct Decision {
+    met: Option<bool>,
+    needed: Option<NeededLength>,
+    reason: Option<String>,
+}
+
+impl Decision {
+    /// Where the interval includes the goal, `needed` says which length makes it so wide.
+    fn of(goal: Goal, pressure: &IntervalEstimate, needed: impl Fn(f64) -> Option<NeededLength>) -> Self {
+        match (pressure.value, pressure.ci_low.zip(pressure.ci_high)) {
+            (_, Some((_, high))) if high <= goal.pressure => Self::decided(true),
+            (_, Some((low, _))) if low > goal.pressure => Self::decided(false),
+            (Some(value), Some(interval)) => {
+                let needed = needed(WIDTH_TO_DECIDE * (value - goal.pressure).abs());
+                let reason = includes_goal(goal, interval, needed.as_ref());
+                Self::undecided(needed, reason)
+            }
+            _ => {
+                let reason = pressure.reason.clone().unwrap_or_else(|| "it has no confidence interval".to_owned());
+                Self::undecided(pressure.needed.clone(), reason)
+            }
         }
-        _ => {
-            let reason = pressure.reason.clone().unwrap_or_else(|| "it has no confidence interval".to_owned());
-            (None, pressure.needed.as_ref().map(|needed| needed.phase_s), Some(reason))
-        }
-    };
-    let phase = result.phase;
-    PhaseGoal { id: phase.id.clone(), label: phase.label.clone(), met, needed_s, reason }
+    }
+
+    fn decided(met: bool) -> Self {
+        Self { met: Some(met), needed: None, reason: None }
+    }
+
+    fn undecided(needed: Option<NeededLength>, reason: String) -> Self {
+        Self { met: None, needed, reason: Some(reason) }
+    }
+}
+
+fn phase_goal(result: &PhaseResult<'_>, Decision { met, needed, reason }: Decision) -> PhaseGoal {
+    PhaseGoal {
+        id: result.phase.id.clone(),
+        label: result.phase.label.clone(),
+        met,
+        needed_s: needed.as_ref().map(|needed| needed.phase_s),
+        needed_rounds: needed.and_then(|needed| needed.rounds),
+        reason,
+    }
 }
 
 /// A pressure whose interval includes the goal.
-fn undecided(goal: Goal, (low, high): (f64, f64), needed_s: Option<f64>) -> String {
-    let length = needed_s.map_or_else(
+fn includes_goal(goal: Goal, (low, high): (f64, f64), needed: Option<&NeededLength>) -> String {
+    let length = needed.map_or_else(
         || "the pressure is too close to the goal for any length".to_owned(),
-        |seconds| format!("a phase of about {} would decide it, if the pressure stays the same", duration(seconds)),
+        |needed| format!("if the pressure stays the same, {}", needed.reason),
     );
     format!("the interval {low:.2} to {high:.2} includes the goal of {:.2}: {length}", goal.pressure)
 }

@@ -31,11 +31,29 @@ impl Grade {
     }
 }
 
+/// The most that a recording can answer: the conclusion that its verdict is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    /// What phases with neighbours cost against `w0`.
+    #[default]
+    Pressure,
+    /// How fast workloads are: nothing can be compared with a `w0`.
+    Performance,
+    /// Whether a device that was watched is idle enough to measure on it.
+    Device,
+    /// Nothing: no workload was measured in any phase.
+    Nothing,
+}
+
 /// What a result may be used for, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verdict {
     /// What it may be used for.
     pub grade: Grade,
+    /// The conclusion that it is about.
+    #[serde(default)]
+    pub about: Conclusion,
     /// What threatens the conclusion, the greatest threat first.
     pub reasons: Vec<Reason>,
 }
@@ -73,7 +91,7 @@ impl Verdict {
         let mut reasons: Vec<Reason> = findings.iter().filter_map(reason).collect();
         reasons.sort_by_key(|reason| std::cmp::Reverse((reason.allows, reason.threat)));
         let grade = reasons.iter().map(|reason| reason.allows).max().unwrap_or_default();
-        Self { grade, reasons }
+        Self { grade, about: Conclusion::Pressure, reasons }
     }
 
     /// The reason that decides the grade; `None` for a sound result.
@@ -86,16 +104,36 @@ impl Verdict {
         self.grade == Grade::Void && self.decisive().is_some_and(|reason| reason.threat.to == Threatened::Storage)
     }
 
-    /// `Verdict: indicative. The primary drifted.`: the grade, and the decisive reason as a sentence.
-    pub fn sentence(&self) -> String {
-        match self.decisive() {
-            None => format!("Verdict: {}.", self.grade.name()),
-            Some(reason) => format!("Verdict: {}. {}.", self.grade.name(), capitalised(&reason.clause_with_phases())),
+    /// `Verdict: indicative`: the grade, and what it is about where that is no pressure.
+    pub fn title(&self) -> String {
+        match self.about {
+            Conclusion::Pressure => format!("Verdict: {}", self.grade.name()),
+            Conclusion::Performance => format!("Verdict on the performance alone: {}", self.grade.name()),
+            Conclusion::Device => format!("Verdict on measuring here: {}", self.grade.name()),
+            Conclusion::Nothing => "No verdict: nothing was measured".to_owned(),
         }
     }
 
-    /// The phases in which a fatal threat leaves nothing to conclude.
-    pub(crate) fn is_void_in(&self, phase: &str) -> bool {
+    /// What the grade means, as a clause.
+    pub fn meaning(&self) -> &'static str {
+        match (self.about, self.grade) {
+            (Conclusion::Nothing, _) => "the recording has no measured phase",
+            (_, Grade::Sound) => "nothing that was observed threatens this result seriously",
+            (_, Grade::Indicative) => "something may have changed this result: confirm it by a repetition",
+            (_, Grade::Void) => "nothing can be concluded from this result about what was to be measured",
+        }
+    }
+
+    /// `Verdict: indicative. The primary drifted.`: the title, and the decisive reason as a sentence.
+    pub fn sentence(&self) -> String {
+        match self.decisive() {
+            None => format!("{}.", self.title()),
+            Some(reason) => format!("{}. {}.", self.title(), capitalised(&reason.clause_with_phases())),
+        }
+    }
+
+    /// Whether a fatal threat leaves nothing to conclude from `phase`.
+    pub fn is_void_in(&self, phase: &str) -> bool {
         let is_fatal = |reason: &&Reason| reason.threat.strength == ThreatStrength::Fatal;
         self.reasons.iter().filter(is_fatal).any(|reason| reason.phases.iter().any(|id| id == phase))
     }
@@ -123,25 +161,57 @@ pub(super) fn capitalised(sentence: &str) -> String {
 
 /// The verdict on a recording whose phases have these `results`, by a criterion that is a percentile of latencies or not.
 pub(crate) fn judge(found: &[Finding], results: &[PhaseResult<'_>], is_latency: bool) -> Verdict {
-    let baseline = baseline(results).map(PhaseResult::id);
-    let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
-    let measured: Vec<&str> =
-        pressures.filter(|result| result.performance.estimate.mean.is_some()).map(PhaseResult::id).collect();
-    let names = |phases: &[String], id: &str| phases.iter().any(|phase| phase == id);
-    // Some phase with neighbours can still be compared with `w0`.
-    let leaves_a_result = |phases: &[String]| {
-        !phases.is_empty()
-            && baseline.is_some_and(|id| !names(phases, id))
-            && measured.iter().any(|id| !names(phases, id))
-    };
+    let about = conclusion(results);
     let rules: Vec<&Rule> = findings::rules().collect();
-    Verdict::of(found, &rules, |threat, phases| match (threat.strength, threat.to) {
+    let verdict = Verdict::of(found, &rules, |threat, phases| match (threat.strength, threat.to) {
         (ThreatStrength::Minor, _) => Grade::Sound,
         (_, Threatened::Tail) if !is_latency => Grade::Sound,
-        (ThreatStrength::Fatal, Threatened::Phase | Threatened::Storage) if leaves_a_result(phases) => {
+        (ThreatStrength::Fatal, Threatened::Phase | Threatened::Storage) if leaves_a_result(about, results, phases) => {
             Grade::Indicative
         }
         (ThreatStrength::Serious, _) => Grade::Indicative,
         (ThreatStrength::Fatal, _) => Grade::Void,
-    })
+    });
+    let verdict = Verdict { about, ..without_rest(verdict, |phases| leaves_a_result(about, results, phases)) };
+    let grade = if about == Conclusion::Nothing { Grade::Void } else { verdict.grade };
+    Verdict { grade, ..verdict }
+}
+
+/// `verdict`, void where its fatal reasons together leave no result although each of them does.
+fn without_rest(mut verdict: Verdict, leaves_a_result: impl Fn(&[String]) -> bool) -> Verdict {
+    let is_fatal =
+        |reason: &Reason| reason.threat.strength == ThreatStrength::Fatal && reason.allows == Grade::Indicative;
+    let fatal = verdict.reasons.iter().filter(|reason| is_fatal(reason));
+    let phases: Vec<String> = fatal.flat_map(|reason| reason.phases.clone()).collect();
+    if verdict.grade == Grade::Indicative && !phases.is_empty() && !leaves_a_result(&phases) {
+        let fatal = verdict.reasons.iter_mut().filter(|reason| is_fatal(reason));
+        fatal.for_each(|reason| reason.allows = Grade::Void);
+        verdict.grade = Grade::Void;
+    }
+    verdict.reasons.sort_by_key(|reason| std::cmp::Reverse((reason.allows, reason.threat)));
+    verdict
+}
+
+/// The most that phases with these `results` can answer.
+fn conclusion(results: &[PhaseResult<'_>]) -> Conclusion {
+    let has_pressure =
+        |result: &PhaseResult<'_>| result.phase.kind == PhaseKind::Pressure && result.pressure.value.is_some();
+    match results {
+        _ if results.iter().any(has_pressure) => Conclusion::Pressure,
+        _ if results.iter().any(PhaseResult::is_measured) => Conclusion::Performance,
+        _ => Conclusion::Nothing,
+    }
+}
+
+/// Whether a conclusion can still be drawn without `phases`; not where these are none, and all are meant.
+fn leaves_a_result(about: Conclusion, results: &[PhaseResult<'_>], phases: &[String]) -> bool {
+    let is_left = |result: &&PhaseResult<'_>| !phases.iter().any(|phase| phase == result.id());
+    let mut left = results.iter().filter(|result| result.is_measured()).filter(is_left);
+    let is_pressure = |result: &PhaseResult<'_>| result.phase.kind == PhaseKind::Pressure;
+    !phases.is_empty()
+        && match about {
+            Conclusion::Pressure => baseline(results).as_ref().is_some_and(is_left) && left.any(is_pressure),
+            Conclusion::Performance => left.next().is_some(),
+            Conclusion::Device | Conclusion::Nothing => false,
+        }
 }

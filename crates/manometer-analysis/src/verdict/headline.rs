@@ -6,12 +6,12 @@
 use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
 use manometer_measure::{Event, PhaseKind, Recording};
 
-use super::claim::{Percent, effect, figure, metric_name};
-use super::grade::{Grade, Verdict, capitalised};
+use super::claim::{Claim, Percent, effect, metric_name};
+use super::grade::{Conclusion, Grade, Verdict, capitalised};
+use super::performance::performance_claim;
 use super::setting::Subject;
-use crate::estimate::{IntervalEstimate, MeanEstimate};
-use crate::needed_length::duration;
-use crate::phase_result::{PhaseResult, baseline};
+use crate::estimate::{IntervalEstimate, NeededLength};
+use crate::phase_result::{PhaseResult, baseline, compared_phases};
 
 /// A loss of at most this share is none that matters, unless the experiment has a goal.
 pub(crate) const MARGIN: f64 = 0.05;
@@ -23,42 +23,41 @@ pub(crate) struct Headline {
     pub(crate) sentence: String,
     /// The claim alone, without a full stop.
     pub(crate) claim: String,
+    /// The phase that the claim is about; none where it is about no single one.
+    pub(crate) phase: Option<String>,
 }
 
 /// The headline of `recording`.
 pub(crate) fn headline(recording: &Recording, results: &[PhaseResult<'_>], verdict: &Verdict) -> Headline {
-    if recording.plan.primary().is_none() {
-        let claim = "no pressure was measured: the experiment has no primary".to_owned();
-        return Headline { sentence: format!("{}.", capitalised(&claim)), claim };
-    }
     let name = primary_name(recording);
-    let subject = JudgedPrimary {
-        name: &name,
-        plan: &recording.plan,
-        baseline: baseline(results).map(|baseline| &baseline.performance.estimate),
-        margin: recording.plan.goal.map_or(MARGIN, |goal| goal.pressure),
-        needed_s: needed_phase_s(results),
+    let claim = match verdict.about {
+        Conclusion::Pressure => pressure_claim(recording, &name, results, verdict),
+        Conclusion::Performance | Conclusion::Device | Conclusion::Nothing => {
+            performance_claim(&recording.plan, &name, results)
+        }
+    };
+    Headline { sentence: with_verdict(&claim, verdict), claim: claim.sentence, phase: claim.phase }
+}
+
+/// The claim about the pressure on the primary `name`.
+fn pressure_claim(recording: &Recording, name: &str, results: &[PhaseResult<'_>], verdict: &Verdict) -> Claim {
+    let (plan, baseline) = (&recording.plan, baseline(results));
+    let primary = JudgedPrimary { name, plan, margin: plan.goal.map_or(MARGIN, |goal| goal.pressure) };
+    let purpose = format!("to tell a loss of {:.0} %,", 100.0 * primary.margin);
+    let telling = |result: &PhaseResult<'_>| {
+        let compared = compared_phases(recording, baseline?, result);
+        compared.needed(2.0 * primary.margin, plan.criterion.better, &purpose)
     };
     let phases = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
     let phases: Vec<JudgedPhase<'_>> = phases
         .map(|result| JudgedPhase {
             phase: result.phase,
             pressure: &result.pressure,
-            length_s: result.length_s(),
+            telling: telling(result),
             is_void: verdict.grade < Grade::Void && verdict.is_void_in(result.id()),
         })
         .collect();
-    let claim = subject.claim(&phases);
-    Headline { sentence: with_verdict(&claim, verdict), claim: claim.sentence }
-}
-
-/// The main result: a sentence without its full stop, and further sentences.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Claim {
-    sentence: String,
-    more: Vec<String>,
-    /// Whether the sentence says itself that phases are too short.
-    says_too_short: bool,
+    primary.claim(&phases)
 }
 
 /// The claim with the verdict in the same breath.
@@ -82,19 +81,16 @@ fn with_verdict(claim: &Claim, verdict: &Verdict) -> String {
 struct JudgedPrimary<'a> {
     name: &'a str,
     plan: &'a Plan,
-    /// Its performance in `w0`.
-    baseline: Option<&'a MeanEstimate>,
     /// A loss of at most this share is none that matters.
     margin: f64,
-    /// The phase length at which every phase has a confidence interval, in seconds, where one has none.
-    needed_s: Option<f64>,
 }
 
 /// A phase with neighbours.
 struct JudgedPhase<'a> {
     phase: &'a Phase,
     pressure: &'a IntervalEstimate,
-    length_s: f64,
+    /// The length that tells a loss as large as the margin from none; `None` where the phase is as long, or none is known.
+    telling: Option<NeededLength>,
     /// Whether nothing can be concluded from it.
     is_void: bool,
 }
@@ -131,31 +127,9 @@ impl JudgedPrimary<'_> {
     }
 
     fn claim(&self, phases: &[JudgedPhase<'_>]) -> Claim {
-        let name = self.name;
-        let Some(baseline) = self.baseline else {
-            let sentence =
-                format!("the pressure on {name} is unknown: w0, the phase without neighbours, was not measured");
-            return Claim { sentence, more: vec!["Measure it in the same run.".to_owned()], says_too_short: false };
-        };
         let judged: Vec<&JudgedPhase<'_>> =
             phases.iter().filter(|phase| phase.is_measured() && !phase.is_void).collect();
-        let mut claim = self.claim_of_judged(&judged).unwrap_or_else(|| {
-            let mean = figure(baseline.mean.unwrap_or_default());
-            let what = metric_name(self.criterion(), name);
-            let sentence = match self.criterion().better {
-                BetterDirection::Higher => format!(
-                    "{name} reaches {mean} {} without neighbours; no phase with neighbours was measured",
-                    baseline.unit
-                ),
-                BetterDirection::Lower => {
-                    format!(
-                        "{what} is {mean} {} without neighbours; no phase with neighbours was measured",
-                        baseline.unit
-                    )
-                }
-            };
-            Claim { sentence, more: Vec::new(), says_too_short: false }
-        });
+        let mut claim = self.claim_of_judged(&judged).unwrap_or_default();
         claim.more.extend(list("Nothing can be concluded from", phases, |phase| phase.is_void && phase.is_measured()));
         claim.more.extend(list("Not measured:", phases, |phase| !phase.is_measured()));
         claim
@@ -164,31 +138,32 @@ impl JudgedPrimary<'_> {
     /// The claim about the phases from which something can be concluded; `None` where there are none.
     fn claim_of_judged(&self, judged: &[&JudgedPhase<'_>]) -> Option<Claim> {
         let worst = largest(judged, |_| true)?;
-        let untested = || list("Untested:", judged.iter().copied(), JudgedPhase::is_untested);
+        let about = |phase: &JudgedPhase<'_>, sentence: String, more: Vec<String>| Claim {
+            sentence,
+            more,
+            phase: Some(phase.phase.id.clone()),
+            says_too_short: false,
+        };
         if let Some(harmful) = largest(judged, JudgedPhase::is_harmful) {
-            let more = untested().into_iter().chain(self.length_advice(judged)).collect();
-            return Some(Claim { sentence: self.effect(harmful), more, says_too_short: false });
+            let untested = list("Untested:", judged.iter().copied(), JudgedPhase::is_untested);
+            let more = untested.into_iter().chain(length_advice(judged)).collect();
+            return Some(about(harmful, self.effect(harmful), more));
         }
         if let Some(untested) = largest(judged, JudgedPhase::is_untested) {
             let sentence = format!("{}, without a confidence interval", self.effect(untested));
-            return Some(Claim {
-                sentence,
-                more: self.length_advice(judged).into_iter().collect(),
-                says_too_short: true,
-            });
+            let claim = about(untested, sentence, length_advice(judged).into_iter().collect());
+            return Some(Claim { says_too_short: true, ..claim });
         }
         let upper = largest_by(judged, |phase| phase.interval().map_or(f64::NEG_INFINITY, |(_, high)| high))?;
         let (_, high) = upper.interval()?;
-        let sentence = if judged.iter().all(|phase| phase.is_helpful()) {
-            format!("no neighbour harms {}: {}", self.name, self.effect(worst))
+        Some(if judged.iter().all(|phase| phase.is_helpful()) {
+            about(worst, format!("no neighbour harms {}: {}", self.name, self.effect(worst)), Vec::new())
         } else if high <= self.margin {
-            self.bounded(upper, high.max(0.0))
+            about(upper, self.bounded(upper, high.max(0.0)), Vec::new())
         } else {
-            let more = vec![self.narrowing_advice(upper)];
             let sentence = format!("no harm to {} was shown: {}", self.name, self.effect(upper));
-            return Some(Claim { sentence, more, says_too_short: false });
-        };
-        Some(Claim { sentence, more: Vec::new(), says_too_short: false })
+            about(upper, sentence, vec![self.narrowing_advice(upper)])
+        })
     }
 
     /// `no neighbour costs RocksDB more than 4 % of its throughput`: no upper end of an interval is above that of `phase`.
@@ -214,38 +189,22 @@ impl JudgedPrimary<'_> {
         effect(self.criterion(), self.name, &self.subject(phase), phase.pressure)
     }
 
-    /// How long phases have to be for a confidence interval, where one has none.
-    fn length_advice(&self, judged: &[&JudgedPhase<'_>]) -> Option<String> {
-        judged.iter().any(|phase| phase.is_untested()).then(|| match self.needed_s {
-            Some(seconds) => format!("Run each phase at least {}.", duration(seconds)),
-            None => "Run longer phases.".to_owned(),
-        })
-    }
-
-    /// How long phases have to be for an interval that tells a loss as large as the margin from none.
+    /// How long the run has to be for an interval that tells a loss as large as the margin from none.
     fn narrowing_advice(&self, phase: &JudgedPhase<'_>) -> String {
-        let half_width = phase.interval().map_or(0.0, |(low, high)| (high - low) / 2.0);
-        let seconds = narrowed_length_s(phase.length_s, half_width, self.margin);
-        match half_width > self.margin {
-            true => format!(
-                "To tell a loss of {:.0} %, run each phase at least {}.",
-                100.0 * self.margin,
-                duration(seconds)
-            ),
-            false => format!("A loss of {:.0} % or more cannot be ruled out.", 100.0 * self.margin),
+        match &phase.telling {
+            Some(needed) => format!("{}.", capitalised(&needed.reason)),
+            None => format!("A loss of {:.0} % or more cannot be ruled out.", 100.0 * self.margin),
         }
     }
 }
 
-/// The length of a phase of `length_s` seconds at which the half width of its interval falls to `wanted`.
-pub(crate) fn narrowed_length_s(length_s: f64, half_width: f64, wanted: f64) -> f64 {
-    length_s * (half_width / wanted).powi(2)
-}
-
-/// The phase length at which every phase has a confidence interval, in seconds; `None` where all have one.
-fn needed_phase_s(results: &[PhaseResult<'_>]) -> Option<f64> {
-    let needed = |result: &PhaseResult<'_>| Some(result.performance.estimate.needed.as_ref()?.phase_s);
-    results.iter().filter_map(needed).max_by(f64::total_cmp)
+/// How long the run has to be for a confidence interval of every phase, where one has none.
+fn length_advice(judged: &[&JudgedPhase<'_>]) -> Option<String> {
+    let untested = || judged.iter().filter(|phase| phase.is_untested());
+    untested().next()?;
+    let needed = untested().filter_map(|phase| phase.pressure.needed.as_ref());
+    let longest = needed.max_by(|one, other| one.phase_s.total_cmp(&other.phase_s));
+    Some(longest.map_or_else(|| "Run longer phases.".to_owned(), NeededLength::advice))
 }
 
 /// The phase with the largest pressure among those for which `is_selected` holds.

@@ -10,15 +10,19 @@ mod goal;
 mod grade;
 mod headline;
 mod paced;
+mod performance;
 mod runs;
 mod setting;
+mod watched_device;
 
-pub use self::forecast::{Forecast, PhaseForecast, WANTED_WIDTH, forecast};
+pub use self::forecast::{Forecast, PhaseForecast, PlannedLength, WANTED_WIDTH, forecast};
 pub use self::goal::{GoalResult, PhaseGoal};
-pub use self::grade::{Grade, Reason, Verdict};
+pub use self::grade::{Conclusion, Grade, Reason, Verdict};
 pub use self::runs::{JudgedRun, RunsVerdict, judge_runs};
+pub use self::watched_device::WatchedDevice;
 
 pub(crate) use self::goal::goal_result;
 pub(crate) use self::grade::judge;
-pub(crate) use self::headline::{headline, narrowed_length_s};
+pub(crate) use self::headline::headline;
 pub(crate) use self::paced::{judged_by, main_operation, with_criterion};
+pub(crate) use self::watched_device::DEVICE_IN_USE;

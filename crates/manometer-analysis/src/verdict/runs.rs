@@ -1,16 +1,16 @@
 //! The verdict on the runs of a folder together: which of them loses most, and what may be concluded from that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use manometer_measure::Recording;
 use manometer_measure::event::Finding;
-use manometer_measure::{Recording, plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::grade::{Grade, Reason, Verdict, capitalised};
+use super::grade::{Conclusion, Grade, Reason, Verdict, capitalised};
 use super::setting::{enumerated, swept};
 use crate::compare::judge_comparison;
-use crate::summary::{PhaseSummary, Summary};
+use crate::summary::Summary;
 
 /// One of the runs.
 #[derive(Debug, Clone, Copy)]
@@ -33,14 +33,35 @@ pub struct RunsVerdict {
 /// Judges `runs` together; `findings` are those about several of them.
 pub fn judge_runs(runs: &[JudgedRun<'_>], findings: &[Finding]) -> RunsVerdict {
     let verdict = common_verdict(runs, findings);
-    let headline = match worst(runs) {
-        None => format!("{} runs, none with a measured pressure.", runs.len()),
-        Some(comparison) => with_verdict(&comparison.sentence(runs), &verdict),
+    let headline = match (criteria(runs).as_slice(), RunsComparison::of(runs)) {
+        ([], _) | (_, None) => format!("{} runs, none with a pressure: see what each of them says.", runs.len()),
+        ([_], Some(comparison)) => {
+            let more = comparison.untold(runs).into_iter().map(|sentence| format!(" {sentence}"));
+            with_verdict(&comparison.sentence(runs), &verdict, runs) + &more.collect::<String>()
+        }
+        (criteria, Some(_)) => {
+            let sentence = format!(
+                "the runs are judged by different criteria ({}) and cannot be compared: see each of them",
+                enumerated(criteria)
+            );
+            with_verdict(&sentence, &verdict, runs)
+        }
     };
     RunsVerdict { headline, verdict }
 }
 
-/// The findings about several runs, and the decisive reason of each run, merged by rule.
+/// The metrics by which the runs that have a pressure are judged, each once.
+fn criteria(runs: &[JudgedRun<'_>]) -> Vec<String> {
+    let with_pressure = runs.iter().filter(|run| run.summary.verdict.about == Conclusion::Pressure);
+    let metrics: BTreeSet<&str> = with_pressure.map(|run| run.summary.criterion.metric.as_str()).collect();
+    metrics.into_iter().map(str::to_owned).collect()
+}
+
+fn is_void(run: &JudgedRun<'_>) -> bool {
+    run.summary.verdict.grade == Grade::Void
+}
+
+/// The findings about several runs, and the decisive reasons of each run, merged by rule.
 fn common_verdict(runs: &[JudgedRun<'_>], findings: &[Finding]) -> Verdict {
     let mut verdict = judge_comparison(findings);
     let mut by_rule: Vec<(Reason, usize)> = Vec::new();
@@ -55,36 +76,47 @@ fn common_verdict(runs: &[JudgedRun<'_>], findings: &[Finding]) -> Verdict {
         }
     }
     let all = runs.len();
+    let every_run_is_void = runs.iter().all(is_void);
     let named = |(mut reason, count): (Reason, usize)| {
         reason.clause = match count == all {
             true => format!("{} in every run", reason.clause),
             false => format!("{} in {count} of {all} runs", reason.clause),
         };
-        // One void run among others leaves the others.
-        if count < all {
+        // Void runs among others leave the others.
+        if !every_run_is_void {
             reason.allows = reason.allows.min(Grade::Indicative);
         }
         reason
     };
     verdict.reasons.extend(by_rule.into_iter().map(named));
     verdict.reasons.sort_by_key(|reason| std::cmp::Reverse((reason.allows, reason.threat)));
-    verdict.grade = verdict.reasons.iter().map(|reason| reason.allows).max().unwrap_or_default();
+    let of_reasons = verdict.reasons.iter().map(|reason| reason.allows).max().unwrap_or_default();
+    verdict.grade = if every_run_is_void { Grade::Void } else { of_reasons };
+    verdict.about = match () {
+        () if runs.iter().any(|run| run.summary.verdict.about == Conclusion::Pressure) => Conclusion::Pressure,
+        () if runs.iter().any(|run| run.summary.verdict.about == Conclusion::Performance) => Conclusion::Performance,
+        () => Conclusion::Nothing,
+    };
     verdict
 }
 
-fn with_verdict(sentence: &str, verdict: &Verdict) -> String {
+fn with_verdict(sentence: &str, verdict: &Verdict, runs: &[JudgedRun<'_>]) -> String {
     let clause = verdict.decisive().map(|reason| reason.clause.clone()).unwrap_or_default();
+    let makes_void = |run: &JudgedRun<'_>, id: &str| {
+        run.summary.verdict.reasons.iter().any(|reason| reason.id == id && reason.allows == Grade::Void)
+    };
+    let is_common = verdict.decisive().is_some_and(|reason| runs.iter().all(|run| makes_void(run, &reason.id)));
+    let void = if is_common { clause.clone() } else { "every run is void".to_owned() };
+    let is_about_storage = runs.iter().all(|run| run.summary.verdict.is_void_for_storage());
     match verdict.grade {
         Grade::Sound => format!("{}.", capitalised(sentence)),
         Grade::Indicative => format!("Indicative: {sentence}, but {clause}."),
-        Grade::Void if verdict.is_void_for_storage() => {
-            format!("Not a storage result: {clause}. {}.", capitalised(sentence))
-        }
-        Grade::Void => format!("Void: {clause}. Measured, and not to be relied on: {sentence}."),
+        Grade::Void if is_about_storage => format!("Not a storage result: {void}. {}.", capitalised(sentence)),
+        Grade::Void => format!("Void: {void}. Measured, and not to be relied on: {sentence}."),
     }
 }
 
-/// The greatest pressure of a run.
+/// The pressure that the headline of a run is about.
 struct RunPressure {
     /// Its index.
     run: usize,
@@ -93,21 +125,19 @@ struct RunPressure {
 }
 
 impl RunPressure {
-    /// The greatest pressure among those with an interval; without any, the greatest.
     fn of(run: usize, summary: &Summary) -> Option<Self> {
-        let pressure = |phase: &PhaseSummary| {
-            let ends = phase.pressure.ci_low.zip(phase.pressure.ci_high);
-            Some(Self { run, value: phase.pressure.value?, ends })
-        };
-        let phases = summary.phases.iter().filter(|phase| phase.kind == plan::PhaseKind::Pressure);
-        let pressures = phases.filter_map(pressure);
-        pressures
-            .max_by(|one, other| one.ends.is_some().cmp(&other.ends.is_some()).then(one.value.total_cmp(&other.value)))
+        let phase = summary.claim_phase.as_ref().filter(|_| summary.verdict.about == Conclusion::Pressure)?;
+        let pressure = &summary.phases.iter().find(|other| other.id == *phase)?.pressure;
+        Some(Self { run, value: pressure.value?, ends: pressure.ci_low.zip(pressure.ci_high) })
     }
 
     /// Whether the intervals of both are apart.
     fn is_above(&self, other: &Self) -> bool {
         self.ends.zip(other.ends).is_some_and(|((low, _), (_, high))| low > high)
+    }
+
+    fn is_harmful(&self) -> bool {
+        self.ends.is_some_and(|(low, _)| low > 0.0)
     }
 
     fn text(&self) -> String {
@@ -125,47 +155,80 @@ struct RunsComparison {
     most: Vec<RunPressure>,
     /// The least, where it is below all of those.
     least: Option<RunPressure>,
+    /// Those left out: without an interval beside others that have one.
+    untested: Vec<RunPressure>,
     labels: Vec<String>,
 }
 
-fn worst(runs: &[JudgedRun<'_>]) -> Option<RunsComparison> {
-    let labels = labels(runs);
-    let mut all: Vec<RunPressure> =
-        runs.iter().enumerate().filter_map(|(index, run)| RunPressure::of(index, run.summary)).collect();
-    all.sort_by(|one, other| other.value.total_cmp(&one.value));
-    let mut all = all.into_iter();
-    let greatest = all.next()?;
-    let (below, close): (Vec<_>, Vec<_>) = all.partition(|other| greatest.is_above(other));
-    let most = std::iter::once(greatest).chain(close).collect();
-    Some(RunsComparison { most, least: below.into_iter().last(), labels })
-}
-
 impl RunsComparison {
-    fn sentence(&self, runs: &[JudgedRun<'_>]) -> String {
-        let label = |one: &RunPressure| self.labels[one.run].clone();
-        let greatest = &self.most[0];
-        let effect = runs[greatest.run].summary.claim.clone();
+    /// The comparison of the runs that are not void, or of all where every one is; `None` where none has a pressure.
+    fn of(runs: &[JudgedRun<'_>]) -> Option<Self> {
+        let every_run_is_void = runs.iter().all(is_void);
+        let usable = runs.iter().enumerate().filter(|(_, run)| every_run_is_void || !is_void(run));
+        let all = usable.filter_map(|(index, run)| RunPressure::of(index, run.summary));
+        let (mut tested, untested): (Vec<_>, Vec<_>) = all.partition(|run| run.ends.is_some());
+        let (tested, untested) = match tested.is_empty() {
+            true => (untested, Vec::new()),
+            false => {
+                tested.sort_by(|one, other| other.value.total_cmp(&one.value));
+                (tested, untested)
+            }
+        };
+        let mut tested = tested.into_iter();
+        let greatest = tested.next()?;
+        let (below, close): (Vec<_>, Vec<_>) = tested.partition(|other| greatest.is_above(other));
+        let most = std::iter::once(greatest).chain(close).collect();
+        Some(Self { most, least: below.into_iter().last(), untested, labels: labels(runs) })
+    }
+
+    fn label(&self, one: &RunPressure) -> String {
+        self.labels[one.run].clone()
+    }
+
+    /// The labels of `pressures`, each once.
+    fn names(&self, pressures: &[RunPressure]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for name in self.most.iter().map(label) {
+        for name in pressures.iter().map(|one| self.label(one)) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
+        names
+    }
+
+    fn sentence(&self, runs: &[JudgedRun<'_>]) -> String {
+        let greatest = &self.most[0];
+        let effect = runs[greatest.run].summary.claim.clone();
+        let names = self.names(&self.most);
+        let is_only_label = self.labels.iter().all(|label| *label == names[0]);
         let sentence = match names.as_slice() {
-            [_] if self.least.is_some() => {
-                let verb = if is_plural(&names[0]) { "hurt" } else { "hurts" };
-                format!("{} {verb} most: {effect}", names[0])
+            [name] if self.least.is_some() && greatest.is_harmful() => {
+                let verb = if is_plural(name) { "hurt" } else { "hurts" };
+                format!("{name} {verb} most: {effect}")
             }
-            [_] => effect,
-            _ if self.least.is_some() => {
+            [_] if is_only_label => effect,
+            [name] => format!("with {name}, {effect}"),
+            _ if self.least.is_some() && greatest.is_harmful() => {
                 format!("{} hurt most and cannot be told apart: with {}, {effect}", enumerated(&names), names[0])
             }
+            _ if self.least.is_some() => format!("with {}, {effect}", names[0]),
             _ => format!("no run can be told apart from the others; with {}, {effect}", names[0]),
         };
         match &self.least {
-            Some(least) => format!("{sentence}; {} the least: {}", label(least), least.text()),
+            Some(least) => format!("{sentence}; {} the least: {}", self.label(least), least.text()),
             None => sentence,
         }
+    }
+
+    /// Which runs are left out, and why, in sentences.
+    fn untold(&self, runs: &[JudgedRun<'_>]) -> Vec<String> {
+        let void = runs.iter().zip(&self.labels).filter(|(run, _)| is_void(run));
+        let void: Vec<String> = void.map(|(_, label)| label.clone()).collect();
+        let left_out = (!void.is_empty() && void.len() < runs.len())
+            .then(|| format!("Left out, because void: {}.", enumerated(&void)));
+        let untested = self.names(&self.untested);
+        let untested = (!untested.is_empty()).then(|| format!("Untested: {}.", enumerated(&untested)));
+        left_out.into_iter().chain(untested).collect()
     }
 }
 

@@ -32,6 +32,12 @@ impl Subject {
         Self { text: parts.join(", and ") + &own, is_plural: names > 1 }
     }
 
+    /// The neighbour `name` alone, with its settings in `phase` that any phase changes.
+    pub(super) fn of_neighbour(plan: &Plan, phase: &Phase, name: &str) -> Self {
+        let group = Group { names: vec![name], settings: workload_settings(&phase.settings, name) };
+        Self { text: group.text(plan.neighbours().count()), is_plural: false }
+    }
+
     /// The verb with this subject: `costs` or `cost`.
     pub(super) fn verb(&self, singular: &str, plural: &str) -> String {
         format!("{} {}", self.text, if self.is_plural { plural } else { singular })

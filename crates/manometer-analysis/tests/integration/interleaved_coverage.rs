@@ -49,12 +49,14 @@ enum Host {
     Steps,
     /// One sample in twenty stalls.
     Stalls,
+    /// Some phases vary more from block to block than others: by 2 to 20 %.
+    Uneven,
 }
 
 fn hosts() -> Vec<Host> {
     let noises = COEFFICIENTS.into_iter().flat_map(|coefficient| SAWS.map(|saw| Host::Noise(coefficient, saw)));
     let walks = [0.01, 0.03].map(Host::Walk);
-    noises.chain(walks).chain([Host::Slows, Host::Steps, Host::Stalls]).collect()
+    noises.chain(walks).chain([Host::Slows, Host::Steps, Host::Stalls, Host::Uneven]).collect()
 }
 
 fn speeds(host: Host, random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
@@ -79,6 +81,7 @@ fn speeds(host: Host, random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
         Host::Slows => (0..SAMPLES).map(|index| 1_000.0 * (1.0 - 0.5 * at(index)) * noise(0.05)).collect(),
         Host::Steps => (0..SAMPLES).map(|index| if at(index) < 0.5 { 1_000.0 } else { 333.0 } * noise(0.05)).collect(),
         Host::Stalls => (0..SAMPLES).map(|_| if noise(1.0) > 5.18 { 50.0 } else { 1_000.0 * noise(0.05) }).collect(),
+        Host::Uneven => (0..SAMPLES).map(|_| 1_000.0 * noise(0.05)).collect(),
     }
 }
 
@@ -95,7 +98,11 @@ fn run(
     let mut before = 0;
     for (place, phase) in orders.iter().flatten().enumerate() {
         let measured = &speeds[place * BLOCK + WASHOUT..(place + 1) * BLOCK];
-        let mean = measured.iter().sum::<f64>() / measured.len() as f64 * keeps[*phase] * after[before];
+        let mut mean = measured.iter().sum::<f64>() / measured.len() as f64 * keeps[*phase] * after[before];
+        if let Host::Uneven = host {
+            let noise: f64 = StandardNormal.sample(random);
+            mean *= 1.0 + [0.02, 0.05, 0.10, 0.20][*phase] * noise;
+        }
         let window = TimeWindow { begin_ns: place as u64, end_ns: place as u64 + 1 };
         blocks[*phase].push(Block { round: (place / PHASES) as u32 + 1, window, mean: Some(mean) });
         before = *phase;
@@ -149,17 +156,21 @@ fn carry_over_share(host: Host, after: [f64; PHASES], seed: u64) -> f64 {
 }
 
 #[test]
-fn carry_over_is_seldom_found_where_there_is_none_and_mostly_where_there_is() {
-    // The test is somewhat liberal where a saw-tooth keeps step with the rounds; `docs/analysis.md` says by how much.
+fn carry_over_is_found_by_chance_as_often_as_it_should_be_and_mostly_where_there_is() {
     let mut outside = Vec::new();
+    let mut sum = 0.0;
     for (seed, host) in hosts().into_iter().enumerate() {
         let share = carry_over_share(host, [1.0; PHASES], 2_000 + seed as u64);
         println!("{host:?}: {share:.3} significant without carry-over");
-        if share > 0.1 {
+        sum += share / hosts().len() as f64;
+        // Three standard errors of a thousand runs are 2 %.
+        if share > 0.07 {
             outside.push((host, share));
         }
     }
+    println!("{sum:.4} on average");
     assert!(outside.is_empty(), "{outside:?}");
+    assert!((0.04..=0.06).contains(&sum), "{sum}");
     let share = carry_over_share(Host::Walk(0.03), [1.0, 1.0, 0.95, 0.85], 3_000);
     println!("{share:.3} significant with a carry-over of 15 %");
     assert!(share > 0.8, "{share}");

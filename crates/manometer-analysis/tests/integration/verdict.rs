@@ -4,9 +4,9 @@ use std::path::Path;
 
 use manometer_analysis::summarise;
 use manometer_analysis::summary::Summary;
-use manometer_analysis::verdict::{Grade, JudgedRun, forecast, judge_runs};
+use manometer_analysis::verdict::{Conclusion, Grade, JudgedRun, PlannedLength, RunsVerdict, forecast, judge_runs};
 use manometer_measure::Column;
-use manometer_measure::event::{Event, RunStatus};
+use manometer_measure::event::{Event, RunStatus, ThreatStrength};
 use manometer_measure::plan::{Goal, Phase, PhaseKind, Plan};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -32,6 +32,8 @@ struct Case {
     /// The bytes that a foreign process reads in each phase.
     foreign_bytes: [u64; 5],
     seed: u64,
+    /// The rate to which the primary is held back.
+    rate: Option<&'static str>,
 }
 
 impl Default for Case {
@@ -45,6 +47,7 @@ impl Default for Case {
             series: Vec::new(),
             foreign_bytes: [0; 5],
             seed: 1,
+            rate: None,
         }
     }
 }
@@ -67,6 +70,10 @@ impl Case {
     fn record(&self, dir: &Path) -> Summary {
         let plan = self.plan();
         let mut run = Run::seeded(dir, &plan, self.seed, &self.environment);
+        if let Some(rate) = self.rate {
+            let facts = [("rate".to_owned(), json!(rate)), ("engine".to_owned(), json!("rocksdb"))];
+            run.event(Event::Ready { workload: "db".into(), facts: facts.into_iter().collect() });
+        }
         for ((phase, level), bytes) in plan.phases.iter().zip(self.levels).zip(self.foreign_bytes) {
             let process =
                 Event::ForeignProcess { pid: 7, command: "backup".into(), read_bytes: bytes, written_bytes: 0 };
@@ -207,20 +214,25 @@ fn pressures_of_throughput_and_latency_stand_side_by_side() {
     assert!(w3.pressures["latency.read.p99"].value.is_some_and(|value| value.abs() < 0.05), "it stays at 100 µs");
 }
 
+/// A run of a sweep over block sizes, whose worst phase reaches `worst`.
+fn with_blocks(size: &str, worst: f64, seed: u64) -> Case {
+    let levels = [1_000.0, 950.0, 900.0, worst, 1_000.0];
+    Case { levels, sweep: Some(("writer.block_size", json!(size))), seed, ..Case::default() }
+}
+
+/// The verdict on the runs of a folder.
+fn together(cases: &[Case]) -> RunsVerdict {
+    let dirs: Vec<TempDir> = cases.iter().map(|_| tempfile::tempdir().unwrap()).collect();
+    let summaries: Vec<Summary> = cases.iter().zip(&dirs).map(|(case, dir)| case.record(dir.path())).collect();
+    let recordings: Vec<_> = dirs.iter().map(|dir| open(dir.path())).collect();
+    let runs: Vec<JudgedRun<'_>> =
+        recordings.iter().zip(&summaries).map(|(recording, summary)| JudgedRun { recording, summary }).collect();
+    judge_runs(&runs, &[])
+}
+
 #[test]
 fn several_runs_have_a_headline_of_their_own() {
-    let run = |size: &str, worst: f64, seed: u64| {
-        let levels = [1_000.0, 950.0, 900.0, worst, 1_000.0];
-        Case { levels, sweep: Some(("writer.block_size", json!(size))), seed, ..Case::default() }
-    };
-    let together = |cases: &[Case]| {
-        let dirs: Vec<TempDir> = cases.iter().map(|_| tempfile::tempdir().unwrap()).collect();
-        let summaries: Vec<Summary> = cases.iter().zip(&dirs).map(|(case, dir)| case.record(dir.path())).collect();
-        let recordings: Vec<_> = dirs.iter().map(|dir| open(dir.path())).collect();
-        let runs: Vec<JudgedRun<'_>> =
-            recordings.iter().zip(&summaries).map(|(recording, summary)| JudgedRun { recording, summary }).collect();
-        judge_runs(&runs, &[])
-    };
+    let run = with_blocks;
     let apart = together(&[run("4KiB", 800.0, 1), run("512KiB", 200.0, 2), run("64KiB", 500.0, 3)]);
     let expected = "512 KiB blocks hurt most: a writer at queue depth 64 costs RocksDB 8";
     assert!(apart.headline.starts_with(expected), "{apart:?}");
@@ -248,17 +260,171 @@ fn several_runs_have_a_headline_of_their_own() {
 }
 
 #[test]
+fn void_runs_are_left_out_unless_all_are_void() {
+    let saturated = |size: &str, worst: f64, seed: u64| Case {
+        series: vec![("cpu", CPU, |_| busy(0.95))],
+        ..with_blocks(size, worst, seed)
+    };
+    let one = together(&[with_blocks("4KiB", 800.0, 1), saturated("512KiB", 200.0, 2), with_blocks("64KiB", 500.0, 3)]);
+    assert!(one.headline.starts_with("Indicative: 64 KiB blocks hurt most: "), "{one:?}");
+    assert!(one.headline.ends_with(" runs. Left out, because void: 512 KiB blocks."), "{one:?}");
+    let rest = together(&[with_blocks("4KiB", 800.0, 1), saturated("512KiB", 200.0, 2)]);
+    assert!(rest.headline.starts_with("Indicative: with 4 KiB blocks, a writer at queue depth 64 costs"), "{rest:?}");
+    let all = together(&[saturated("4KiB", 800.0, 1), saturated("512KiB", 200.0, 2)]);
+    assert_eq!(all.verdict.grade, Grade::Void);
+    let lead = "Not a storage result: the processors were saturated in every run. 512 KiB blocks hurt most: ";
+    assert!(all.headline.starts_with(lead), "{all:?}");
+    let mut drifted = with_blocks("64KiB", 700.0, 3);
+    drifted.levels[4] = 580.0;
+    let mixed = together(&[saturated("4KiB", 800.0, 1), drifted]);
+    assert_eq!(mixed.verdict.grade, Grade::Void, "void for different reasons");
+    assert!(mixed.headline.starts_with("Void: every run is void. Measured, and not to be relied on: "), "{mixed:?}");
+}
+
+#[test]
+fn runs_that_help_or_have_other_criteria_do_not_hurt_most() {
+    let helped = |size: &str, level: f64, seed: u64| Case {
+        levels: [1_000.0, level, level, level, 1_000.0],
+        ..with_blocks(size, level, seed)
+    };
+    let helpful = together(&[helped("4KiB", 1_100.0, 1), helped("512KiB", 1_500.0, 2)]);
+    assert!(helpful.headline.starts_with("With 4 KiB blocks, no neighbour harms RocksDB: "), "{helpful:?}");
+    let paced = Case { rate: Some("1000/s"), levels: [1_000.0; 5], ..with_blocks("512KiB", 1_000.0, 2) };
+    let other = together(&[with_blocks("4KiB", 800.0, 1), paced]);
+    let lead = "The runs are judged by different criteria (latency.read.p99 and throughput) and cannot be compared";
+    assert!(other.headline.starts_with(lead), "{other:?}");
+}
+
+#[test]
+fn a_primary_that_is_held_back_is_judged_by_its_latency() {
+    let case = |rate, levels| Case { rate, levels, ..Case::default() }.summary();
+    let kept = case(Some("1000/s"), [1_000.0; 5]);
+    assert_eq!(kept.criterion.metric, "latency.read.p99");
+    let finding = kept.findings.iter().find(|finding| finding.id == "paced-throughput").unwrap();
+    assert!(finding.text.starts_with("The primary has a rate of 1000/s and kept it in w0: "), "{}", finding.text);
+    // It does not reach its rate: how much it reaches is a result.
+    assert_eq!(case(Some("2000/s"), [1_000.0; 5]).criterion.metric, "throughput");
+    assert_eq!(case(None, [1_000.0; 5]).criterion.metric, "throughput");
+}
+
+#[test]
+fn a_program_that_paces_itself_without_latencies_is_indicative_at_most() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Case::default().plan();
+    let mut run = Run::begin(dir.path(), &plan);
+    let facts = [("paced_by".to_owned(), json!("-target 500"))].into_iter().collect();
+    run.event(Event::Ready { workload: "db".into(), facts });
+    plan.phases.iter().for_each(|phase| run.phase(phase, 500.0, 100, 0.0));
+    run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+    // It reports no latencies.
+    std::fs::remove_dir_all(dir.path().join("latency")).unwrap();
+    let summary = summarise(&open(dir.path()));
+    assert_eq!((summary.criterion.metric.as_str(), summary.verdict.grade), ("throughput", Grade::Indicative));
+    let said = format!("{} {:?}", summary.headline, summary.verdict);
+    assert!(summary.headline.contains("but the primary paces itself, so that its throughput is its rate"), "{said}");
+    assert!(summary.verdict.reasons[0].text.contains("(`-target 500`)"), "{said}");
+}
+
+#[test]
+fn a_recording_without_a_pressure_says_what_it_answers() {
+    let record = |phases: Vec<Phase>, measured: &[usize], has_primary: bool| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut plan = plan(phases);
+        if !has_primary {
+            plan.workloads.remove(0);
+        }
+        let mut run = Run::begin(dir.path(), &plan);
+        measured.iter().for_each(|index| run.phase(&plan.phases[*index], 1_000.0, 100, 50.0 + 10.0 * *index as f64));
+        run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+        summarise(&open(dir.path()))
+    };
+    let w0 = || phase("w0", PhaseKind::Baseline, 60, 1);
+    let w1 = || phase("w1", PhaseKind::Pressure, 60, 1);
+    let check = |summary: &Summary, about: Conclusion, title: &str, beginning: &str, words: &[&str]| {
+        let said = format!("{} {:?}", summary.headline, summary.verdict);
+        assert_eq!((summary.verdict.about, summary.verdict.title().as_str()), (about, title), "{said}");
+        assert!(summary.headline.starts_with(beginning), "{said}");
+        words.iter().for_each(|word| assert!(summary.headline.contains(word), "`{word}` is not in: {said}"));
+    };
+    let alone = "Verdict on the performance alone: sound";
+    let only_w0 = record(vec![w0()], &[0], true);
+    let words =
+        [" ops/s (95 % interval ", ") without neighbours; its plan has no phase with neighbours, and so no pressure."];
+    check(&only_w0, Conclusion::Performance, alone, "RocksDB reaches ", &words);
+    let no_w0 = record(vec![w1()], &[0], true);
+    let words =
+        ["beside a writer at queue depth 1, RocksDB reaches ", "(95 % interval ", "Measure w0 in the same run."];
+    check(&no_w0, Conclusion::Performance, alone, "The pressure on RocksDB is unknown, because w0", &words);
+    let solo = |id: &str, depth| phase(id, PhaseKind::Solo, 60, depth);
+    let no_primary = record(vec![solo("s0", 1), solo("s1", 64)], &[0, 1], false);
+    let words = [" MiB/s (95 % interval ", "), the most of 2 phases; there is no primary, and so no pressure."];
+    check(&no_primary, Conclusion::Performance, alone, "A writer at queue depth 64 reaches 60", &words);
+    assert_eq!(no_primary.claim_phase.as_deref(), Some("s1"));
+    let nothing = record(vec![w0(), w1()], &[], true);
+    let title = "No verdict: nothing was measured";
+    check(&nothing, Conclusion::Nothing, title, "Void: ", &["nothing was measured"]);
+    assert_eq!(nothing.verdict.grade, Grade::Void);
+    // Part of the plan: no phase with neighbours was reached.
+    let cut = record(vec![w0(), w1()], &[0], true);
+    let title = "Verdict on the performance alone: indicative";
+    check(
+        &cut,
+        Conclusion::Performance,
+        title,
+        "Indicative: RocksDB reaches ",
+        &["no phase with neighbours was measured"],
+    );
+}
+
+#[test]
+fn missing_samples_weigh_as_much_as_there_are() {
+    // The last phase loses its samples between two seconds.
+    let grade = |missing: u64| {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Case::default().plan();
+        let mut run = Run::begin(dir.path(), &plan);
+        let (last, others) = plan.phases[..4].split_last().unwrap();
+        others.iter().for_each(|phase| run.phase(phase, 1_000.0, 100, 50.0));
+        run.event(Event::PhaseStarted { phase: last.id.clone() });
+        run.seconds(20, 300.0, 100, 50.0);
+        run.second += missing;
+        run.seconds(40 - missing, 300.0, 100, 50.0);
+        run.event(Event::PhaseEnded { phase: last.id.clone() });
+        run.phase(&plan.phases[4], 1_000.0, 100, 0.0);
+        run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+        let summary = summarise(&open(dir.path()));
+        let reason = summary.verdict.reasons.iter().find(|reason| reason.id == "samples-missing").cloned();
+        (summary.verdict.grade, reason.map(|reason| reason.threat.strength), summary.claim_phase)
+    };
+    let w3 = Some("w3".to_owned());
+    assert_eq!(grade(3), (Grade::Sound, None, w3.clone()));
+    assert_eq!(grade(12), (Grade::Sound, Some(ThreatStrength::Minor), w3.clone()));
+    assert_eq!(grade(24), (Grade::Indicative, Some(ThreatStrength::Serious), w3));
+    let (grade, strength, phase) = grade(35);
+    assert_eq!((grade, strength), (Grade::Indicative, Some(ThreatStrength::Fatal)));
+    assert_ne!(phase.as_deref(), Some("w3"), "nothing can be concluded from it");
+}
+
+#[test]
 fn an_earlier_recording_says_how_wide_intervals_will_be() {
     let dir = tempfile::tempdir().unwrap();
     let summary = Case::default().record(dir.path());
     let recording = open(dir.path());
-    let same = forecast(&recording, SECONDS as f64);
+    let of_phases = |phase_s: f64| forecast(&recording, PlannedLength::Phases { phase_s });
+    let same = of_phases(SECONDS as f64);
     let w3 = summary.phases.iter().find(|phase| phase.id == "w3").unwrap();
     let width = w3.pressure.ci_high.unwrap() - w3.pressure.ci_low.unwrap();
     assert!((same.phases[2].width.unwrap() - width).abs() < 1e-9, "{same:?}");
-    let longer = forecast(&recording, 4.0 * SECONDS as f64);
-    assert!((longer.phases[2].width.unwrap() - width / 2.0).abs() < 1e-9, "{longer:?}");
-    let shorter = forecast(&recording, 1.0);
+    let longer = of_phases(4.0 * SECONDS as f64).phases[2].width.unwrap();
+    assert!(longer < 0.55 * width && longer > 0.4 * width, "{longer} {width}");
+    let shorter = of_phases(1.0);
     assert!(shorter.phases.iter().all(|phase| phase.width.is_none()), "no interval in a second: {shorter:?}");
     assert!(shorter.needed_s.is_some_and(|seconds| seconds > 1.0), "{shorter:?}");
+    let other = forecast(&recording, PlannedLength::Rounds { rounds: 20, block_s: 1.0 });
+    assert!(other.phases.is_empty() && other.needed_s.is_none(), "{other:?}");
+    assert!(
+        other
+            .reason
+            .is_some_and(|reason| reason.starts_with("the plan is interleaved and the earlier recording a ladder"))
+    );
 }

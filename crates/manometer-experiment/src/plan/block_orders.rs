@@ -9,13 +9,8 @@ use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The number of rounds after which `treatments` treatments are balanced.
-pub(crate) fn balanced_rounds(treatments: usize) -> usize {
-    if treatments.is_multiple_of(2) { treatments } else { 2 * treatments }
-}
-
 /// The treatments, numbered from 0, in the order of their blocks in each of `rounds` rounds, and of `further` ones that may
-/// follow. Where either is no multiple of [`balanced_rounds`], its last square is incomplete.
+/// follow. Where either is no multiple of [`InterleavedRounds::balanced_rounds`](manometer_measure::InterleavedRounds::balanced_rounds), its last square is incomplete.
 pub(crate) fn block_orders(treatments: usize, rounds: usize, further: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut orders = balanced_orders(treatments, rounds, &mut random);
@@ -57,6 +52,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    /// The number of rounds of a whole square, or of a pair of mirrored ones.
+    fn balanced_rounds(treatments: usize) -> usize {
+        if treatments.is_multiple_of(2) { treatments } else { 2 * treatments }
+    }
 
     fn counts<T: Ord>(of: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
         let mut counts = BTreeMap::new();

@@ -4,7 +4,6 @@ mod block_orders;
 
 use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan, Role, Settings, Workload as PlannedWorkload};
 
-pub(crate) use self::block_orders::balanced_rounds;
 use self::block_orders::block_orders;
 use crate::experiment::{BlockTimes, Experiment, PhaseState, Workload, format_settings, phase_states};
 

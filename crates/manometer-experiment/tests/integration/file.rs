@@ -434,6 +434,44 @@ fn a_program_without_latencies_cannot_be_judged_by_them() {
     assert!(error.to_string().contains("has no operation `read`"), "{error}");
 }
 
+/// An experiment with `head` before its tables, this primary, and `plan` after `phase`.
+fn with_primary(head: &str, primary: &str, plan: &str) -> String {
+    format!(
+        "name = \"a test\"\n{head}[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\n{primary}\n[plan]\nphase = \"1s\"\n{plan}"
+    )
+}
+
+#[test]
+fn a_paced_primary_of_every_kind_is_judged_by_what_it_can_be() {
+    let metric = |primary: &str| load(&with_primary("", primary, "")).unwrap().criterion.metric;
+    for (primary, expected) in [
+        ("engine = \"null\"\nworkload = \"ycsb-b\"\nrate = 500", "response.read.p99"),
+        ("engine = \"null\"\nworkload = \"ycsb-b\"", "throughput"),
+        ("kind = \"io\"\nrate = \"500/s\"", "latency.read.p99"),
+        ("kind = \"io\"\nrate = \"500/s\"\nwrite_ratio = 0.9", "latency.write.p99"),
+        ("kind = \"io\"", "throughput"),
+        ("kind = \"files\"\npersonality = \"oltp\"\nrate = \"500/s\"", "latency.read.p99"),
+        ("kind = \"files\"\npersonality = \"oltp\"", "throughput"),
+        ("kind = \"command\"\ncommand = \"sh\"\nparser = \"ycsb\"", "throughput"),
+    ] {
+        assert_eq!(metric(primary), expected, "{primary}");
+    }
+}
+
+#[test]
+fn a_phase_does_not_wait_for_the_throughput_of_a_paced_primary() {
+    let (head, stop) = ("criterion = \"throughput\"\n", "stop = { interval = \"5%\" }\n");
+    for primary in ["engine = \"null\"\nworkload = \"ycsb-b\"\nrate = 500", "kind = \"io\"\nrate = \"500/s\""] {
+        let error = load(&with_primary(head, primary, stop)).unwrap_err().to_string();
+        assert!(error.contains("cannot wait for the throughput of a paced primary"), "{error}");
+        load(&with_primary(head, primary, "")).unwrap();
+        load(&with_primary("", primary, stop)).unwrap();
+    }
+    let swept = with_primary(head, "engine = \"null\"\nworkload = \"ycsb-b\"", stop)
+        + "[sweep]\n\"primary.rate\" = [500, 1000]\n";
+    assert!(load(&swept).unwrap_err().to_string().contains("paced primary"));
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_can_panic(text in ".{0,300}") {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use manometer_analysis::compare;
-use manometer_analysis::summary::PhaseSummary;
-use manometer_analysis::verdict::{RunsVerdict, judge_runs};
+use manometer_analysis::summary::{PhaseSummary, Summary};
+use manometer_analysis::verdict::{Conclusion, RunsVerdict, judge_runs};
 use manometer_measure::Recording;
 
 use super::html::escape;
@@ -26,7 +26,7 @@ pub(super) fn section(recordings: &[AnalysedRecording]) -> String {
     html.push_str(
         "<section><h2>All runs</h2>\n<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr \
          role=\"row\"><th role=\"columnheader\" scope=\"col\">Run</th><th role=\"columnheader\" \
-         scope=\"col\">Headline</th><th role=\"columnheader\" scope=\"col\">Greatest pressure</th><th \
+         scope=\"col\">Headline</th><th role=\"columnheader\" scope=\"col\">Pressure</th><th \
          role=\"columnheader\" scope=\"col\">Ended</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
     );
     for (index, (recorded, name)) in recordings.iter().zip(names(recordings)).enumerate() {
@@ -52,7 +52,7 @@ fn row(number: usize, recorded: &AnalysedRecording, name: &str) -> String {
     );
     let cells = [
         ("Headline", escape(&summary.headline)),
-        ("Greatest pressure", summary.phases.iter().max_by(by_pressure).map_or_else(String::new, pressure)),
+        ("Pressure", judged_phase(summary).map_or_else(String::new, pressure)),
         ("Ended", escape(&describe_status(&summary.status))),
     ];
     for (column, cell) in cells {
@@ -62,9 +62,10 @@ fn row(number: usize, recorded: &AnalysedRecording, name: &str) -> String {
     html
 }
 
-fn by_pressure(left: &&PhaseSummary, right: &&PhaseSummary) -> std::cmp::Ordering {
-    let value = |phase: &PhaseSummary| phase.pressure.value.unwrap_or(f64::NEG_INFINITY);
-    value(left).total_cmp(&value(right))
+/// The phase that the headline is about, if that is one with a pressure: never one from which nothing can be concluded.
+fn judged_phase(summary: &Summary) -> Option<&PhaseSummary> {
+    let id = summary.claim_phase.as_ref().filter(|_| summary.verdict.about == Conclusion::Pressure)?;
+    summary.phases.iter().find(|phase| phase.id == *id)
 }
 
 fn pressure(phase: &PhaseSummary) -> String {

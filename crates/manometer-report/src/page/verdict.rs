@@ -11,15 +11,16 @@ const AT_ONCE: usize = 3;
 
 /// The grade with its reasons: those that decide at once, the others behind a click.
 pub(super) fn section(verdict: &Verdict) -> String {
-    let (class, meaning) = match verdict.grade {
-        Grade::Sound => ("sound", "nothing that was observed threatens this result seriously"),
-        Grade::Indicative => ("warning", "something may have changed this result: confirm it by a repetition"),
-        Grade::Void => ("error", "nothing can be concluded from this result about what was to be measured"),
+    let class = match verdict.grade {
+        Grade::Sound => "sound",
+        Grade::Indicative => "warning",
+        Grade::Void => "error",
     };
     let (first, others) = verdict.reasons.split_at(verdict.reasons.len().min(AT_ONCE));
     let mut html = format!(
-        "<div class=\"notice {class}\"><p class=\"verdict\"><strong>Verdict: {}</strong>, {meaning}.</p>{}",
-        verdict.grade.name(),
+        "<div class=\"notice {class}\"><p class=\"verdict\"><strong>{}</strong>: {}.</p>{}",
+        verdict.title(),
+        verdict.meaning(),
         list(first)
     );
     if !others.is_empty() {

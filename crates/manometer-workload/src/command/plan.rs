@@ -55,6 +55,36 @@ pub fn files_named(settings: &CommandSettings) -> Vec<PathBuf> {
     paths.filter(is_read).collect()
 }
 
+/// The options by which a program keeps a rate of its own, without dashes. Each is a word with its value, or a word before it.
+const PACING_OPTIONS: [&str; 7] = [
+    // YCSB.
+    "target",
+    // fio: bytes and requests per second.
+    "rate",
+    "rate_iops",
+    // sysbench shares `rate`; redis-benchmark and memtier_benchmark.
+    "rps",
+    "rate-limiting",
+    // db_bench.
+    "benchmark_write_rate_limit",
+    "benchmark_read_rate_limit",
+];
+
+/// The option by which the program paces itself, with its value; `None` where it runs as fast as it can.
+pub(super) fn pacing_option(words: &[String]) -> Option<String> {
+    words.iter().enumerate().find_map(|(index, word)| {
+        // YCSB's properties follow a `-p`.
+        let is_property = index > 0 && words[index - 1] == "-p";
+        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        let bare = name.trim_start_matches('-');
+        let is_option = bare.len() < name.len() || is_property;
+        let value = value.or_else(|| words.get(index + 1).map(String::as_str))?;
+        // A rate of 0 is none.
+        let is_rate = value.starts_with(|first: char| first.is_ascii_digit()) && value.parse() != Ok(0.0);
+        (is_option && PACING_OPTIONS.contains(&bare) && is_rate).then(|| format!("{name} {value}"))
+    })
+}
+
 /// A new parser of the program's output.
 pub(super) fn parser_of(settings: &CommandSettings) -> Result<Box<dyn Parser>, SettingError> {
     let words = words_of("command", &settings.command)?;
@@ -111,4 +141,36 @@ fn installed(setting: &str, words: &[String], settings: &CommandSettings) -> Res
 
 fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paced_by(line: &str) -> Option<String> {
+        pacing_option(&shell_words::split(line).unwrap())
+    }
+
+    #[test]
+    fn programs_that_keep_a_rate_of_their_own_are_known_by_their_options() {
+        for (line, option) in [
+            ("ycsb run basic -P workloada -s -target 500", "-target 500"),
+            ("java -cp . site.ycsb.Client -p target=500 -s", "target 500"),
+            ("fio --rate_iops=500 --output-format=json+", "--rate_iops 500"),
+            ("fio --rate=10m", "--rate 10m"),
+            ("sysbench oltp_read_only --rate=20 run", "--rate 20"),
+            ("memtier_benchmark --rate-limiting=100", "--rate-limiting 100"),
+            (
+                "db_bench --benchmarks=readwhilewriting --benchmark_write_rate_limit=1048576",
+                "--benchmark_write_rate_limit 1048576",
+            ),
+        ] {
+            assert_eq!(paced_by(line).as_deref(), Some(option), "{line}");
+        }
+        for line in
+            ["fio --rw=randread", "fio --rate_iops=0", "sysbench --rate", "echo rate 5", "db_bench --rate_limit=7"]
+        {
+            assert_eq!(paced_by(line), None, "{line}");
+        }
+    }
 }

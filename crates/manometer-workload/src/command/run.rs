@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::output_tail::OutputTail;
 use super::parser::Parser;
-use super::plan::{file_name, parser_of, validate, words_of};
+use super::plan::{file_name, pacing_option, parser_of, validate, words_of};
 use super::program::{NextLine, Program};
 use super::workload::CommandWorkload;
 use super::{CommandError, CommandSettings};
@@ -141,6 +141,9 @@ fn facts(settings: &CommandSettings, words: &[String], parser: &dyn Parser, reus
         ("reused".to_owned(), json!(reused)),
         ("uncounted".to_owned(), json!(parser.uncounted())),
     ]);
+    if let Some(option) = pacing_option(words) {
+        facts.insert("paced_by".to_owned(), json!(option));
+    }
     if !state.is_empty() {
         facts.insert("state_units".to_owned(), state.into());
     }

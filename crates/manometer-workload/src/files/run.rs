@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread::Builder;
 
-use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Rate};
 use manometer_target::engine::directory::DatabaseDirectory;
 use rapidhash::v3::rapidhash_v3;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub fn run(
         folder.set_changed().map_err(FilesError::from)?;
     }
     let notes: Vec<String> = scaled(&plan).into_iter().chain(data.note()).collect();
-    let facts = facts(&plan, &data, is_reused, &notes);
+    let facts = facts(&plan, settings.rate, &data, is_reused, &notes);
     // The random numbers of each thread differ from those of another workload with the same seed.
     let seed = place.seed ^ rapidhash_v3(place.name.as_bytes());
     work(&plan, &data, (settings, seed), (facts, notes), driver, clock)?;
@@ -172,7 +172,7 @@ impl DataSet {
     }
 }
 
-fn facts(plan: &FilesPlan, data: &DataSet, reused: bool, notes: &[String]) -> Settings {
+fn facts(plan: &FilesPlan, rate: Option<Rate>, data: &DataSet, reused: bool, notes: &[String]) -> Settings {
     let mut facts = json!({
         "personality": plan.personality.name(),
         "files": plan.files,
@@ -181,6 +181,7 @@ fn facts(plan: &FilesPlan, data: &DataSet, reused: bool, notes: &[String]) -> Se
         "data_bytes": plan.bytes(),
         "scale": plan.scale(),
         "threads": plan.threads,
+        "rate": rate,
         "reused": reused,
         "state_units": { SKIPPED: "turns" },
     });

@@ -213,6 +213,7 @@ fn facts(
         ("io_engine_features", json!(backend.features())),
         ("file_size", json!(settings.file_size)),
         ("files", json!(settings.files)),
+        ("rate", json!(settings.rate)),
         ("paths", json!(files.paths)),
         ("made", json!(made)),
         ("direct_alignment_bytes", json!(file::direct_alignment_bytes(&files.paths[0]))),

@@ -221,7 +221,10 @@ fn phase_verdict(phase: &PhaseComparison) -> String {
 
 /// What would decide the gate: longer phases, or more runs.
 fn lengths(phase: &PhaseComparison) -> String {
-    let length = phase.needed_s.map(|seconds| format!("phases of about {}", at_least(seconds)));
+    let length = phase.needed_s.map(|seconds| match phase.needed_rounds {
+        Some(rounds) => format!("about {rounds} rounds"),
+        None => format!("phases of about {}", at_least(seconds)),
+    });
     let runs = phase.runs_needed.map(|more| match more {
         1 => "about 1 more run each".to_owned(),
         more => format!("about {more} more runs each"),

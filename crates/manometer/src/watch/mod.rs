@@ -6,17 +6,22 @@ mod view;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use manometer_measure::live::StorageMonitor;
+use manometer_analysis::verdict::{Verdict, WatchedDevice};
+use manometer_measure::live::{StorageMonitor, StorageSnapshot};
 use manometer_measure::{Clock as _, MonotonicClock, Span};
+use serde::Serialize;
 
 use self::view::View;
 use crate::exit_status::{ExitStatus, wrong_request};
-use crate::output::Format;
+use crate::output::{self, Format};
+use crate::text;
 
 /// The shortest interval: below it the kernel's tick-based counters are noise.
 const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 
 /// Show the device under a directory, its layers, the processes that use storage, and stalls, live.
+///
+/// At its end it says how busy the device was, and whether a measurement that begins now could be trusted.
 ///
 /// Reads /proc and /sys only. Keys: q quits, left and right (or s) change the order of the processes.
 #[derive(Debug, clap::Args)]
@@ -55,19 +60,35 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.once || args.format == Format::Json || !std::io::stdout().is_terminal() {
         return once(live, interval_ns, args.format);
     }
-    screen::watch(live, interval_ns, &*crate::process::interruption()?)?;
+    let watched = screen::watch(live, interval_ns, &*crate::process::interruption()?)?;
+    output::print_text(&watched_text(&watched))?;
     Ok(ExitStatus::Done)
+}
+
+/// What was seen, and the verdict on a measurement that begins now.
+fn watched_text(watched: &WatchedDevice) -> String {
+    format!("{}{}", watched.sentence(), text::verdict(&watched.verdict(), &watched.findings()))
+}
+
+/// One interval for machines, with the verdict.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    frame: &'a StorageSnapshot,
+    verdict: Verdict,
 }
 
 fn once(mut live: StorageMonitor, interval_ns: u64, format: Format) -> anyhow::Result<ExitStatus> {
     live.sample(MonotonicClock.now_ns());
     MonotonicClock.sleep(interval_ns);
     let frame = live.sample(MonotonicClock.now_ns());
+    let mut watched = WatchedDevice::default();
+    watched.add(&frame, interval_ns as f64 / 1e9);
     let text = || {
         let mut view = View::default();
         view.push(frame.clone());
-        view::as_text(&view)
+        format!("{}\n\n{}", view::as_text(&view), watched_text(&watched))
     };
-    format.print(|| &frame, text)?;
+    format.print(|| Document { frame: &frame, verdict: watched.verdict() }, text)?;
     Ok(ExitStatus::Done)
 }

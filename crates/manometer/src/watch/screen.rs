@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use manometer_analysis::verdict::WatchedDevice;
 use manometer_measure::live::StorageMonitor;
 use manometer_measure::{Clock as _, MonotonicClock};
 use ratatui::DefaultTerminal;
@@ -28,19 +29,22 @@ impl Drop for Screen {
     }
 }
 
-/// Draws `live` every `interval_ns` until a key or `ended` ends it.
-pub(super) fn watch(mut live: StorageMonitor, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<()> {
+/// Draws `live` every `interval_ns` until a key or `ended` ends it. Returns what was seen, the terminal given back.
+pub(super) fn watch(mut live: StorageMonitor, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<WatchedDevice> {
     let clock = MonotonicClock;
-    let mut view = View::default();
+    let (mut view, mut watched) = (View::default(), WatchedDevice::default());
     let mut screen = Screen::take()?;
-    live.sample(clock.now_ns());
-    let mut next_ns = clock.now_ns() + interval_ns;
+    let mut last_ns = clock.now_ns();
+    live.sample(last_ns);
+    let mut next_ns = last_ns + interval_ns;
     screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
     while !ended.load(Ordering::Relaxed) {
         let now_ns = clock.now_ns();
         if now_ns >= next_ns {
-            view.push(live.sample(now_ns));
-            next_ns = now_ns + interval_ns;
+            let snapshot = live.sample(now_ns);
+            watched.add(&snapshot, (now_ns - last_ns) as f64 / 1e9);
+            view.push(snapshot);
+            (last_ns, next_ns) = (now_ns, now_ns + interval_ns);
             screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }
         let left = Duration::from_nanos(next_ns.saturating_sub(clock.now_ns())).min(POLL_INTERVAL);
@@ -57,7 +61,7 @@ pub(super) fn watch(mut live: StorageMonitor, interval_ns: u64, ended: &AtomicBo
             screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }
     }
-    Ok(())
+    Ok(watched)
 }
 
 /// The action of a key.

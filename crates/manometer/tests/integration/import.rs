@@ -1,6 +1,9 @@
 //! `manometer import`: what becomes of other tools' files on the command line.
 
-use manometer_testing::real_data;
+use std::process::Command;
+
+use manometer_testing::{installed, real_data, repository_file};
+use serde_json::Value;
 
 use crate::support::Scene;
 
@@ -103,4 +106,52 @@ fn a_log_of_storiks_brings_its_pressures() {
     // Four neighbours that write hurt more than one that reads.
     assert!(pressure("w25") > pressure("w1"), "{} {}", pressure("w25"), pressure("w1"));
     assert_eq!(scene.json("slides/environment.json")["imported"]["program"], "rocksdb_test");
+}
+
+/// The performance of the only phase of a document.
+fn performance(document: &Value) -> f64 {
+    document["phases"][0]["performance"]["mean"].as_f64().unwrap()
+}
+
+#[track_caller]
+fn assert_near(ours: f64, theirs: f64) {
+    assert!((ours / theirs - 1.0).abs() < 0.01, "{ours} instead of {theirs}");
+}
+
+/// Its last report covers 4 ms and counts as much as that, not as the second of the others.
+#[test]
+fn the_performance_of_a_recorded_run_of_ycsb_is_its_own_throughput() {
+    let scene = Scene::new();
+    let recorded = repository_file("crates/manometer-workload/src/command/parser/samples/ycsb-java.txt");
+    let text = std::fs::read_to_string(&recorded).unwrap();
+    let document = scene.run(&format!("import ycsb {} --out ycsb --format json", recorded.display())).status(0).json();
+    let throughput = text.lines().find_map(|line| line.strip_prefix("[OVERALL], Throughput(ops/sec), ")).unwrap();
+    assert_near(performance(&document), throughput.parse().unwrap());
+}
+
+/// fio ends between two reports: each of them counts as long as it is.
+#[test]
+fn the_performance_of_a_run_of_fio_is_its_own_bytes_in_its_own_time() {
+    if !installed("fio") {
+        return;
+    }
+    let scene = Scene::new();
+    let fio = Command::new("fio")
+        .args(["--name=mixed", "--rw=randrw", "--bs=4k", "--size=4m", "--numjobs=2", "--rate_iops=400"])
+        .args(["--time_based", "--runtime=3600ms", "--status-interval=1", "--output-format=json+"])
+        .arg(format!("--directory={}", scene.path(".").display()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(fio.stdout).unwrap();
+    scene.write("fio.json", &text);
+    let document = scene.run("import fio fio.json --out fio --format json").status(0).json();
+    let last: Value = serde_json::from_str(&text[text.rfind("\n{").map_or(0, |at| at + 1)..]).unwrap();
+    let sum = |of: &dyn Fn(&Value) -> f64| -> f64 {
+        let jobs = last["jobs"].as_array().unwrap();
+        jobs.iter().flat_map(|job| ["read", "write"].map(|direction| of(&job[direction]))).sum()
+    };
+    let bytes = sum(&|direction| direction["io_bytes"].as_f64().unwrap());
+    let directions = 2.0 * last["jobs"].as_array().unwrap().len() as f64;
+    let seconds = sum(&|direction| direction["runtime"].as_f64().unwrap()) / 1e3 / directions;
+    assert_near(performance(&document), bytes / seconds / f64::from(1 << 20));
 }

@@ -19,6 +19,7 @@ mod isolate;
 mod pacing;
 mod prepare;
 mod queue;
+mod real_verdicts;
 mod real_vs_synthetic;
 mod release;
 mod replay;

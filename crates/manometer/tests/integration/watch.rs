@@ -22,7 +22,13 @@ fn on_a_device() -> Option<Scene> {
 #[test]
 fn without_a_terminal_one_frame_is_printed() {
     let Some(scene) = on_a_device() else { return };
-    let words = ["device and its layers", "storage:", "processes on any storage"];
+    let words = [
+        "device and its layers",
+        "storage:",
+        "processes on any storage",
+        " was busy for ",
+        "Verdict on measuring here: ",
+    ];
     scene.run("watch --interval 200ms").status(0).out_has(&words);
     scene.run("watch . --once --interval 200ms").status(0).out_has(&words);
 }
@@ -77,8 +83,11 @@ fn a_key_ends_it_and_the_terminal_is_given_back() {
     let Some(scene) = on_a_device() else { return };
     let Some(mut terminal) = Terminal::watch(&scene) else { return };
     terminal.read_until(Some(OTHER_SCREEN));
+    terminal.read_until(Some("layer"));
     terminal.script.stdin.as_mut().unwrap().write_all(b"sq").unwrap();
-    assert!(terminal.read_until(None).contains(FIRST_SCREEN));
+    let drawn = terminal.read_until(None);
+    let after = drawn.split_once(FIRST_SCREEN).unwrap().1;
+    assert!(after.contains(" was busy for ") && after.contains("Verdict on measuring here: "), "{after}");
     assert!(terminal.script.wait().unwrap().success());
 }
 
@@ -101,6 +110,7 @@ fn machines_get_one_document_of_one_interval() {
     assert_eq!(frame["layers"][0]["name"], device.name);
     let activity = &frame["layers"][0]["activity"];
     assert!(activity["writes_per_s"].is_number() && activity["busy"].as_f64().unwrap() <= 1.0, "{activity}");
+    assert_eq!(frame["verdict"]["about"], "device");
     assert!(frame["users"].is_array() && frame["stalls"].is_object(), "{frame}");
 }
 

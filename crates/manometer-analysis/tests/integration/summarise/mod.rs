@@ -303,7 +303,7 @@ fn without_primary_or_w0_there_is_no_pressure() {
     let (_dir, summary) = run(&plan(ladder(60)[3..].to_vec()), &LEVELS[3..], RunStatus::Complete);
     assert!(summary.scale.is_empty() && find(&summary, "w3").performance.mean.is_some());
     assert!(find(&summary, "w3").pressure.reason.is_some());
-    assert!(summary.headline.contains("he pressure on RocksDB is unknown: w0"), "{}", summary.headline);
+    assert!(summary.headline.contains("he pressure on RocksDB is unknown, because w0"), "{}", summary.headline);
 }
 
 #[test]

@@ -12,7 +12,6 @@ use super::super::round_stop::{RoundDecision, decide};
 use super::Run;
 use super::conditions::rounds_too_wide;
 use super::phase::seconds_ns;
-use crate::plan::balanced_rounds;
 use crate::progress::ProgressUpdate;
 
 impl Run<'_> {
@@ -100,7 +99,7 @@ impl Run<'_> {
     fn further_rounds(&mut self, rounds: &InterleavedRounds, done: usize) -> Result<usize, RunError> {
         let Some(stop) = self.stop else { return Ok(0) };
         let (width, wanted) = (self.live.widest_pressure(&self.plan), stop.interval.0);
-        let balanced = balanced_rounds(rounds.orders.first().map_or(0, Vec::len));
+        let balanced = rounds.balanced_rounds();
         match decide(width, wanted, rounds.orders.len().saturating_sub(done), balanced) {
             RoundDecision::Sufficient => Ok(0),
             RoundDecision::LimitReached => {

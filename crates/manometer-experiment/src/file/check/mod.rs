@@ -16,7 +16,7 @@ use manometer_measure::Span;
 use manometer_measure::host::mount::{self, Backing};
 use manometer_measure::plan::{BetterDirection, Criterion, Goal};
 use manometer_measure::suggest::correction;
-use manometer_workload::settings::WorkloadSettings;
+use manometer_workload::settings::{Pace, WorkloadSettings};
 
 use self::changes::{script_of, scripted_steps};
 use self::reading::property_names;
@@ -113,10 +113,28 @@ impl Checker<'_> {
         .with_absolute_paths();
         self.check_blocks(root, &experiment);
         experiment.times.stop = self.read_phase_stop(root, longest(&experiment));
+        self.check_stop_criterion(root, &experiment);
         if self.errors.is_empty() {
             self.check_runs(root, &experiment, block_size);
         }
         Some(experiment)
+    }
+
+    /// Reports `plan.stop` by the throughput of a paced primary: it has its rate from the first second on, and the analysis
+    /// judges it by its latencies.
+    fn check_stop_criterion(&mut self, root: &Node, experiment: &Experiment) {
+        let is_judged = experiment.criterion.metric == "throughput" && experiment.times.stop.is_some();
+        let runs = experiment.combinations();
+        let mut primaries = runs.iter().chain([experiment]).filter_map(|run| run.primary.as_ref());
+        if is_judged && primaries.any(|primary| primary.settings.pace() != Pace::Free) {
+            let origin = root.get("criterion").map(|node| node.origin.clone());
+            let help = "set it to a latency such as `response.read.p99`, or leave out `rate` or `stop`";
+            self.report(
+                "`plan.stop` cannot wait for the throughput of a paced primary, which is its rate",
+                origin.as_ref(),
+                Some(help),
+            );
+        }
     }
 
     /// Reports the first run whose settings are valid one by one and not together.
@@ -304,12 +322,18 @@ impl Checker<'_> {
     }
 }
 
-/// The throughput; of a paced primary, whose throughput is its rate as long as the target keeps up, the p99 response time of
-/// its main operation.
+/// The throughput; of a paced primary, whose throughput is its rate as long as the target keeps up, the p99 of its main
+/// operation: of the response time, or of the latency where no request is due before it is sent.
 fn default_metric(primary: Option<&Workload>) -> String {
-    let paced = primary.filter(|primary| primary.settings.is_paced());
-    let operation = paced.and_then(|primary| primary.settings.main_operation());
-    operation.map_or_else(|| "throughput".to_owned(), |operation| format!("response.{operation}.p99"))
+    let latency = primary.and_then(|primary| {
+        let kind = match primary.settings.pace() {
+            Pace::Free => return None,
+            Pace::Due => "response",
+            Pace::HeldBack => "latency",
+        };
+        Some(format!("{kind}.{}.p99", primary.settings.main_operation()?))
+    });
+    latency.unwrap_or_else(|| "throughput".to_owned())
 }
 
 /// What `plan.stop` extends, and how long it is in the file: the longest phase, or all rounds.

@@ -312,7 +312,7 @@ impl Log {
         if self.backward.0 > 0 {
             let (lines, most_ms) = self.backward;
             let text = format!(
-                "the clock went back {lines} times, by {:.1} s at most: those lines keep the latest time before them",
+                "The clock went back {lines} times, by {:.1} s at most: those lines keep the latest time before them.",
                 most_ms as f64 / 1e3
             );
             self.findings.push(findings::clock_stepped(text));

@@ -127,6 +127,7 @@ fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
         criterion: criterion(),
         headline: String::new(),
         claim: String::new(),
+        claim_phase: None,
         verdict: Verdict::default(),
         goal: None,
         interleaved: None,
@@ -160,7 +161,7 @@ fn with_verdict(summary: Summary) -> Summary {
     let serious = summary.findings.iter().filter(|finding| finding.severity > Severity::Info);
     let reasons: Vec<Reason> = serious.map(reason).collect();
     let grade = if reasons.is_empty() { Grade::Sound } else { Grade::Indicative };
-    Summary { verdict: Verdict { grade, reasons }, ..summary }
+    Summary { verdict: Verdict { grade, reasons, ..Verdict::default() }, ..summary }
 }
 
 pub fn complete_summary(recording: &Recording) -> Summary {

@@ -5,7 +5,7 @@ mod text;
 
 use std::path::Path;
 
-use manometer_analysis::verdict::{Forecast, forecast};
+use manometer_analysis::verdict::{Forecast, PlannedLength, forecast};
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::dry_run::DryRun;
 use manometer_measure::{Recording, RecordingError};
@@ -29,7 +29,12 @@ pub(super) fn forecast_of(args: &Args, runs: &[PlannedRun]) -> Result<Option<For
 }
 
 fn read_forecast(dir: &Path, run: &PlannedRun) -> Result<Forecast, RecordingError> {
-    Ok(forecast(&Recording::open(dir)?, run.experiment.times.phase.seconds()))
+    let times = &run.experiment.times;
+    let planned = match times.blocks {
+        Some(blocks) => PlannedLength::Rounds { rounds: blocks.rounds as usize, block_s: blocks.measured_s() },
+        None => PlannedLength::Phases { phase_s: times.phase.seconds() },
+    };
+    Ok(forecast(&Recording::open(dir)?, planned))
 }
 
 /// Prints the runs and their cost.

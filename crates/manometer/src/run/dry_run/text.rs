@@ -29,28 +29,39 @@ pub(super) fn text(report: &DryRunReport<'_>) -> String {
     parts.join("\n")
 }
 
-/// How wide the intervals will be, and how long phases have to be, in a line.
+/// How wide the intervals will be, and how long the run has to be, in a line.
 fn forecast_text(forecast: &Forecast) -> String {
-    let planned = number::duration(forecast.phase_s);
-    let Some(needed_s) = forecast.needed_s else {
-        return "\nThe earlier recording has no pressure to estimate from.".to_owned();
+    let note = forecast.reason.as_ref().map(|reason| format!("\nEarlier recording: {reason}.")).unwrap_or_default();
+    let planned = match forecast.rounds {
+        Some(rounds) => format!("{rounds} rounds"),
+        None => format!("phases of {}", number::duration(forecast.phase_s)),
     };
     let without: Vec<&str> =
         forecast.phases.iter().filter(|phase| phase.width.is_none()).map(|phase| phase.id.as_str()).collect();
     let widest = forecast.phases.iter().filter_map(|phase| Some((phase.width?, &phase.id)));
     let widest = widest.max_by(|one, other| one.0.total_cmp(&other.0));
     let now = match (without.is_empty(), widest) {
-        (false, _) => format!("phases of {planned} are too short for a confidence interval in {}", without.join(", ")),
+        (false, _) => format!("{planned} are too short for a confidence interval in {}", without.join(", ")),
         (true, Some((width, id))) => {
-            format!("with phases of {planned} the widest interval of a pressure is about {width:.2} wide ({id})")
+            format!("with {planned} the widest interval of a pressure is about {width:.2} wide ({id})")
         }
-        (true, None) => return "\nThe earlier recording has no pressure to estimate from.".to_owned(),
+        (true, None) if note.is_empty() => {
+            return "\nThe earlier recording has no pressure to estimate from.".to_owned();
+        }
+        (true, None) => return note,
     };
-    let advice = match needed_s > forecast.phase_s {
-        true => format!("; for {WANTED_WIDTH:.2} run each phase at least {}", at_least(needed_s)),
-        false => String::new(),
+    format!("{note}\nIf the noise is as in the earlier recording, {now}{}.", advice(forecast))
+}
+
+/// `; for 0.10 in four of five runs, run at least 40 rounds`, where that is more than planned.
+fn advice(forecast: &Forecast) -> String {
+    let needed_s = forecast.needed_s.filter(|needed_s| *needed_s > forecast.phase_s);
+    let length = match (needed_s, forecast.needed_rounds) {
+        (None, _) => return String::new(),
+        (Some(_), Some(rounds)) => format!("run at least {rounds} rounds"),
+        (Some(needed_s), None) => format!("run each phase at least {}", at_least(needed_s)),
     };
-    format!("\nIf the noise is as in the earlier recording, {now}{advice}.")
+    format!("; for {WANTED_WIDTH:.2} in four of five runs, {length}")
 }
 
 fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {
