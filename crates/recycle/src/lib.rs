@@ -51,6 +51,9 @@ mod choices;
 mod core;
 mod counters;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handler_thread;
 mod mapped;
 mod mapping;

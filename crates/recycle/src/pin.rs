@@ -60,6 +60,12 @@ impl<'a> PagePin<'a> {
         Ok(Self(Held { core, page, start }))
     }
 
+    /// Holds a page within the region, if that needs no waiting.
+    pub(crate) fn of_resident(core: &'a Core, page: u64) -> Option<Self> {
+        let start = core.pin_resident(page)?;
+        Some(Self(Held { core, page, start }))
+    }
+
     /// The page's number.
     pub fn page(&self) -> u64 {
         self.0.page

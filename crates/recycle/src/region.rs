@@ -86,6 +86,24 @@ impl Region {
         read_at(&self.core, offset, buffer)
     }
 
+    /// As [`Region::read_at`], if all pages are in memory and nobody writes them now. Returns whether it read; if not, the
+    /// content of the buffer is undefined.
+    ///
+    /// # Errors
+    /// The bytes are not within the region.
+    pub fn read_resident(&self, offset: u64, buffer: &mut [u8]) -> Result<bool> {
+        check_range(&self.core, offset, buffer.len())?;
+        let len = buffer.len();
+        let mut rest = buffer;
+        for (page, within) in pieces(offset, len) {
+            let (piece, after) = rest.split_at_mut(within.len());
+            let Some(pin) = PagePin::of_resident(&self.core, page) else { return Ok(false) };
+            pin.copy_to(within.start, piece);
+            rest = after;
+        }
+        Ok(true)
+    }
+
     /// Writes bytes of the region. Writes of several pages are not atomic: after an error, the first ones are written.
     ///
     /// # Errors

@@ -167,6 +167,13 @@ impl Core {
         }
     }
 
+    /// Holds a page for reading, if it is in memory and nobody writes it.
+    pub(crate) fn pin_resident(&self, page: u64) -> Option<*mut u8> {
+        let word = self.cell(page).change(PageWord::pin).ok()?;
+        self.parts.slots.used(word.slot());
+        Some(self.address(page, word))
+    }
+
     /// Answers an access to mapped memory that found its page absent or protected. Returns when trying again is worth it.
     pub(crate) fn fault(&self, page: u64, is_write: bool) -> Result<()> {
         if is_write && !self.parts.is_writable {
@@ -459,12 +466,11 @@ impl Core {
         let kept = len.min(old);
         // The last page in common may end within the page: its rest must be zero whenever the file grows again.
         self.flush(kept / PAGE..kept.div_ceil(PAGE))?;
-        self.discard(kept / PAGE..old.div_ceil(PAGE))?;
-        let resized = self.parts.storage.set_len(len).map_err(Error::io("change of the length", 0, len));
-        if resized.is_ok() {
-            self.len.store(len, Ordering::Release);
-        }
-        resized
+        self.parts.storage.set_len(len).map_err(Error::io("change of the length", 0, len))?;
+        // Only now: had the file kept its length, changes that were not written would have been lost.
+        let discarded = self.discard(kept / PAGE..old.div_ceil(PAGE));
+        self.len.store(len, Ordering::Release);
+        discarded
     }
 
     /// Writes what is dirty and gives all slots back. A forked child has neither.

@@ -81,6 +81,23 @@ fn a_failed_sync_is_an_error() {
 }
 
 #[test]
+fn a_resize_that_fails_loses_no_change() {
+    let file = FakeFile::new(filled(20 * PAGE));
+    let mut region = region(&file, &pages(8));
+    region.write_at(15 * PAGE, b"kept").unwrap();
+    file.fail(|request, _, _| (request == Request::SetLen).then_some(EIO));
+    for len in [4 * PAGE, 30 * PAGE] {
+        assert!(matches!(region.resize(len), Err(Error::Io { operation: "change of the length", .. })));
+        assert_eq!(region.len(), 20 * PAGE);
+        assert_eq!(&region.pin(15).unwrap()[..4], b"kept");
+    }
+    file.fail(|_, _, _| None);
+    region.resize(16 * PAGE).unwrap();
+    region.sync().unwrap();
+    assert_eq!(&file.content()[15 * PAGE as usize..][..4], b"kept");
+}
+
+#[test]
 fn a_truncated_file_is_an_error_and_is_not_made_longer() {
     let file = FakeFile::new(filled(20 * PAGE));
     let region = region(&file, &pages(8));

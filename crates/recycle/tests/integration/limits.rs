@@ -202,6 +202,27 @@ fn advice_moves_pages() {
 }
 
 #[test]
+fn a_read_of_what_is_in_memory_reads_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, filled(9 * PAGE)).unwrap();
+    let region = Region::open(&open(&path), &pages(8)).unwrap();
+    let mut bytes = [0; 8];
+    let across = 3 * PAGE - 4;
+    drop(region.pin(2).unwrap());
+    assert!(!region.read_resident(across, &mut bytes).unwrap(), "page 3 is absent");
+    drop(region.pin(3).unwrap());
+    let faults = region.counters().faults;
+    assert!(region.read_resident(across, &mut bytes).unwrap());
+    assert_eq!(bytes[..], filled(9 * PAGE)[across as usize..][..8]);
+    let held = region.pin_mut(3).unwrap();
+    assert!(!region.read_resident(across, &mut bytes).unwrap(), "it does not wait for who writes");
+    drop(held);
+    assert_eq!(region.counters().faults, faults);
+    assert!(matches!(region.read_resident(9 * PAGE - 7, &mut bytes), Err(Error::OutOfRange { .. })));
+}
+
+#[test]
 fn a_shared_budget_outlives_its_regions() {
     let directory = tempfile::tempdir().unwrap();
     let budget = Budget::new(&pages(4)).unwrap();

@@ -63,6 +63,7 @@ pub fn filled(len: u64) -> Vec<u8> {
 pub enum Request {
     Read,
     Write,
+    SetLen,
     Sync,
 }
 
@@ -117,6 +118,7 @@ impl Storage for FakeFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check(Request::SetLen, len)?;
         self.bytes.write().resize(len as usize, 0);
         Ok(())
     }
