@@ -102,7 +102,7 @@ pub use iterator::{Iter, KvPair};
 pub use layout::{Layout, RangeInfo, RunInfo};
 pub use memory::{Batch, Snapshot};
 pub use open::RecoveryReport;
-pub use options::{Flush, Maintenance, Options, Sync};
+pub use options::{Flush, Maintenance, Options, Read, Sync};
 pub use repair::{RepairReport, repair, repair_on};
 pub use run::{Compression, Value};
 pub use stats::Stats;

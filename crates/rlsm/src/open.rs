@@ -42,6 +42,7 @@ pub(crate) struct OpenedDatabase {
 pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<OpenedDatabase> {
     let lock = storage.lock().map_err(Error::io("locking", crate::file_name::LOCK))?;
     let lock = lock.ok_or_else(|| Error::Locked { directory: storage.description() })?;
+    let storage = options.read.on(storage).map_err(Error::io("reserving memory for", "its files"))?;
     let pressure = Arc::new(Pressure::new(options.pressure_source, options.maintenance == Maintenance::Background));
     let storages = match options.pressure_source {
         PressureSource::Off => (Arc::clone(&storage), Arc::clone(&storage)),

@@ -1,10 +1,12 @@
 //! Options.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::plan::CompactionSettings;
 use crate::pressure::PressureSource;
 use crate::run::{Compression, DataFileOptions};
+use crate::storage::Storage;
 use crate::{Error, Result};
 
 /// When a write is durable.
@@ -30,6 +32,33 @@ pub enum Flush {
     /// The memtable is written to a data file in hash order (Song 2018, section 3.3.1) and can be compressed.
     /// Superseded versions are dropped.
     Copy,
+}
+
+/// How blocks are read that are not in the block cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    /// With `pread`, through the page cache of the operating system.
+    Pread,
+    /// With direct I/O into memory of the database's own, whose pages make room for each other: see the crate `recycle`.
+    /// Whole runs, which compactions read, still go through the page cache.
+    #[cfg(feature = "recycle")]
+    Recycle {
+        /// The size of that memory, in bytes: at least 64 KiB.
+        memory_bytes: u64,
+    },
+}
+
+impl Read {
+    /// The storage, read this way.
+    pub(crate) fn on(self, storage: Arc<dyn Storage>) -> std::io::Result<Arc<dyn Storage>> {
+        match self {
+            Self::Pread => Ok(storage),
+            #[cfg(feature = "recycle")]
+            Self::Recycle { memory_bytes } => {
+                Ok(Arc::new(crate::storage::RecycledStorage::new(storage, memory_bytes)?))
+            }
+        }
+    }
 }
 
 /// Which threads flush and compact.
@@ -63,6 +92,7 @@ pub struct Options {
     pub(crate) compaction_bytes: Option<u64>,
     pub(crate) manifest_bytes: u64,
     pub(crate) maintenance: Maintenance,
+    pub(crate) read: Read,
     pub(crate) pressure_source: PressureSource,
 }
 
@@ -81,6 +111,7 @@ impl Default for Options {
             compaction_bytes: None,
             manifest_bytes: 1 << 20,
             maintenance: Maintenance::Background,
+            read: Read::Pread,
             pressure_source: PressureSource::Off,
         }
     }
@@ -176,6 +207,12 @@ impl Options {
         self
     }
 
+    /// How blocks are read that are not in the block cache. Default: [`Read::Pread`].
+    pub fn read(mut self, read: Read) -> Self {
+        self.read = read;
+        self
+    }
+
     /// Whether the database measures the latency of its device and yields while a noisy neighbour slows it: rewrites of
     /// ranges are postponed, within bounds on space and runs; compaction syncs in slices and pauses; group commits
     /// linger for more writers; memory moves between memtable and block cache. Default: no.
@@ -201,6 +238,11 @@ impl Options {
             ("stale_ratio", self.plan.stale_ratio, 0.1, 100.0),
             ("block_bytes", f64::from(self.block_bytes), 512.0, 262_144.0),
         ];
+        #[cfg(feature = "recycle")]
+        let bounds = bounds.into_iter().chain(match self.read {
+            Read::Pread => None,
+            Read::Recycle { memory_bytes } => Some(("read.memory_bytes", memory_bytes as f64, 65_536.0, 1e13)),
+        });
         for (name, got, least, most) in bounds {
             if !(least..=most).contains(&got) {
                 return Err(Error::Invalid {
@@ -244,6 +286,8 @@ mod tests {
             ("split_ratio", Options::new().split_ratio(f64::NAN)),
             ("stale_ratio", Options::new().stale_ratio(0.0)),
             ("block_bytes", Options::new().block_bytes(1 << 20)),
+            #[cfg(feature = "recycle")]
+            ("read.memory_bytes", Options::new().read(Read::Recycle { memory_bytes: 65_535 })),
             ("sync", Options::new().sync(Sync::Interval(Duration::ZERO))),
             ("level0_compression", Options::new().flush(Flush::Index).level0_compression(Compression::Lz4)),
         ];

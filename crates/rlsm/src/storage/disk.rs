@@ -212,6 +212,13 @@ impl File for DiskFile {
         }
     }
 
+    /// By its descriptor: its name may be another's by now.
+    #[cfg(feature = "recycle")]
+    fn reopen(&self) -> Option<io::Result<fs::File>> {
+        use std::os::fd::AsRawFd as _;
+        Some(fs::File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())))
+    }
+
     fn will_need(&self, offset: u64, len: u64) {
         let _ = fadvise(&self.0, offset, NonZeroU64::new(len), Advice::WillNeed);
     }

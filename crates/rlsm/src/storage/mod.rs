@@ -9,10 +9,14 @@ use crate::{Error, Result};
 
 mod disk;
 mod overlay;
+#[cfg(feature = "recycle")]
+mod recycled;
 pub mod simulated;
 
 pub use disk::DiskStorage;
 pub(crate) use overlay::OverlayStorage;
+#[cfg(feature = "recycle")]
+pub(crate) use recycled::RecycledStorage;
 
 /// The size of the pieces in which files are copied.
 const COPY_BYTES: usize = 1 << 20;
@@ -63,6 +67,12 @@ pub trait File: Send + Sync {
     /// of the buffer is undefined. `None`, likewise, if that cannot be determined.
     fn read_cached(&self, _buffer: &mut [u8], _offset: u64) -> io::Result<Option<bool>> {
         Ok(None)
+    }
+
+    /// The file opened anew for reading only, where it is a file of a file system.
+    #[cfg(feature = "recycle")]
+    fn reopen(&self) -> Option<io::Result<std::fs::File>> {
+        None
     }
 
     /// Advises that these bytes will be read soon.

@@ -139,6 +139,11 @@ impl File for ReadOnlyFile {
         self.0.read_at(buffer, offset)
     }
 
+    #[cfg(feature = "recycle")]
+    fn reopen(&self) -> Option<io::Result<std::fs::File>> {
+        self.0.reopen()
+    }
+
     fn will_need(&self, offset: u64, len: u64) {
         self.0.will_need(offset, len);
     }

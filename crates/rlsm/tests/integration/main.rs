@@ -7,6 +7,7 @@ mod model;
 mod outlive;
 mod power;
 mod pressure;
+mod reads;
 mod recovery;
 mod scans;
 mod support;

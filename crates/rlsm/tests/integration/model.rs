@@ -8,7 +8,7 @@ use rlsm::storage::Storage;
 use rlsm::storage::simulated::SimulatedStorage;
 use rlsm::{Compression, Database, Flush, Maintenance, Options, Snapshot, Sync};
 
-use crate::support::{Model, Write, all, batch, collect};
+use crate::support::{Model, READS, Write, all, batch, collect};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -216,9 +216,9 @@ impl Pair {
 
 fn options() -> impl Strategy<Value = Options> {
     let maintenance = prop_oneof![3 => Just(Maintenance::Inline), 1 => Just(Maintenance::Background)];
-    let ways = (any::<bool>(), 0..3_u32);
+    let ways = (any::<bool>(), 0..3_u32, 0..READS.len());
     (65_536_u64..100_000, 65_536_u64..300_000, 512_u32..5000, 0..3_usize, 0.2..1.0_f64, maintenance, ways).prop_map(
-        |(memtable, range, block, compression, stale, maintenance, (copies, pressure))| {
+        |(memtable, range, block, compression, stale, maintenance, (copies, pressure, read))| {
             let flush = if copies { Flush::Copy } else { Flush::Index };
             let compression = [Compression::None, Compression::Lz4, Compression::Zstd][compression];
             let options = match pressure {
@@ -238,6 +238,7 @@ fn options() -> impl Strategy<Value = Options> {
                 .cache_bytes(1 << 20)
                 .sync(Sync::Never)
                 .manifest_bytes(memtable / 50)
+                .read(READS[read])
                 .maintenance(maintenance)
         },
     )

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use manometer_measure::units::ByteSize;
-use rlsm::{Compression, Flush, Maintenance, Sync};
+use rlsm::{Compression, Flush, Maintenance, Read, Sync};
 use serde_json::{Map, Value, json};
 
 use super::ENGINE;
@@ -41,6 +41,17 @@ pub(super) const OPTIONS: &[EngineOption] = &[
         default: "`background`",
     },
     EngineOption {
+        name: "read",
+        values: "`pread`, `recycle`: how blocks are read that are not in the block cache, through the page cache or through \
+                 [memory of its own](recycle.md)",
+        default: "`pread`",
+    },
+    EngineOption {
+        name: "read_memory_bytes",
+        values: "64 KiB and up; with `read = \"recycle\"` only",
+        default: "64 MiB",
+    },
+    EngineOption {
         name: "feel_pressure",
         values: "`true`, `false`: whether it yields to [noisy neighbours](rlsm.md#noisy-neighbours)",
         default: "`false`",
@@ -62,6 +73,7 @@ const BLOCK_BYTES: u64 = 4 << 10;
 const SPLIT_RATIO: f64 = 1.2;
 const STALE_RATIO: f64 = 0.4;
 const FEEL_PRESSURE: bool = false;
+const READ_MEMORY_BYTES: u64 = 64 << 20;
 
 /// The durability with rlsm's defaults.
 pub(super) const ALWAYS: &str = "write-ahead log synced with `fdatasync`: a put survives the host";
@@ -72,6 +84,14 @@ enum SyncMode {
     Interval,
     Never,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadMode {
+    Pread,
+    Recycle,
+}
+
+const READ_MODES: [(&str, ReadMode); 2] = [("pread", ReadMode::Pread), ("recycle", ReadMode::Recycle)];
 
 const SYNC_MODES: [(&str, SyncMode); 3] =
     [("always", SyncMode::Always), ("interval", SyncMode::Interval), ("never", SyncMode::Never)];
@@ -95,6 +115,7 @@ pub(super) struct Config {
     sync: SyncMode,
     sync_interval_ms: Option<u64>,
     maintenance: Maintenance,
+    read: Read,
     feel_pressure: bool,
 }
 
@@ -124,6 +145,7 @@ impl Config {
             sync,
             sync_interval_ms,
             maintenance: given.choice("maintenance", &MAINTENANCES)?.unwrap_or(Maintenance::Background),
+            read: read_mode(&given)?,
             feel_pressure: given.flag("feel_pressure")?.unwrap_or(FEEL_PRESSURE),
         })
     }
@@ -147,6 +169,7 @@ impl Config {
             .compaction_bytes(self.compaction_bytes)
             .sync(sync)
             .maintenance(self.maintenance)
+            .read(self.read)
             .feel_pressure(self.feel_pressure)
     }
 
@@ -174,6 +197,13 @@ impl Config {
         set("maintenance", word(&MAINTENANCES, self.maintenance).into());
         set(MEMTABLE, json!(ByteSize(self.memtable_bytes)));
         set("range_bytes", json!(ByteSize(self.range_bytes)));
+        match self.read {
+            Read::Pread => set("read", word(&READ_MODES, ReadMode::Pread).into()),
+            Read::Recycle { memory_bytes } => {
+                set("read", word(&READ_MODES, ReadMode::Recycle).into());
+                set("read_memory_bytes", json!(ByteSize(memory_bytes)))
+            }
+        };
         set("split_ratio", self.split_ratio.into());
         set("stale_ratio", self.stale_ratio.into());
         set("sync", word(&SYNC_MODES, self.sync).into());
@@ -181,6 +211,17 @@ impl Config {
             set("sync_interval_ms", milliseconds.into());
         }
         options.into()
+    }
+}
+
+/// How blocks are read.
+fn read_mode(given: &RawOptions) -> Result<Read, EngineError> {
+    let mode = given.choice("read", &READ_MODES)?.unwrap_or(ReadMode::Pread);
+    let memory_bytes = given.bytes("read_memory_bytes", (64 << 10, 1 << 43))?;
+    match (mode, memory_bytes) {
+        (ReadMode::Recycle, memory_bytes) => Ok(Read::Recycle { memory_bytes: memory_bytes.unwrap_or(READ_MEMORY_BYTES) }),
+        (ReadMode::Pread, None) => Ok(Read::Pread),
+        (ReadMode::Pread, Some(_)) => Err(given.refuse("read_memory_bytes", "it applies with `read` = `recycle` only")),
     }
 }
 

@@ -8,12 +8,15 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rlsm::{Batch, Database, Maintenance, Options, Sync};
 
-use crate::support::{Model, Write, all, batch};
+use crate::support::{Model, READS, Write, all, batch};
 
 const ROUNDS: u64 = 20;
 
 /// The environment variable with the child's directory.
 const DIRECTORY: &str = "RLSM_KILL_DIRECTORY";
+
+/// The environment variable with the place of the child's way to read in [`READS`].
+const READ: &str = "RLSM_KILL_READ";
 
 /// The prefix of the number of each batch that the child acknowledges.
 const KEPT: &str = "kept ";
@@ -21,7 +24,7 @@ const KEPT: &str = "kept ";
 /// The key that every batch sets to its own number.
 const LAST: &[u8] = b"last";
 
-fn options() -> Options {
+fn options(read: usize) -> Options {
     Options::new()
         .memtable_bytes(65_536)
         .range_bytes(65_536)
@@ -29,6 +32,7 @@ fn options() -> Options {
         .compaction_bytes(30_000)
         .sync(Sync::Never)
         .maintenance(Maintenance::Background)
+        .read(READS[read % READS.len()])
 }
 
 /// The writes of the batch with this number.
@@ -56,7 +60,8 @@ fn last(database: &Database) -> u64 {
 #[ignore = "run by the tests below in a process of its own"]
 fn child() {
     let directory = std::env::var_os(DIRECTORY).expect("it is started as a child");
-    let database = options().open(directory).unwrap();
+    let read = std::env::var(READ).expect("it is told how to read");
+    let database = options(read.parse().unwrap()).open(directory).unwrap();
     for number in last(&database) + 1.. {
         let batch: Batch = batch(&writes(number));
         database.write(batch).unwrap();
@@ -72,8 +77,8 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let mut written = 0;
     for round in 0..ROUNDS {
         let most = 10 << chance.random_range(0..7);
-        let acknowledged = run_and_kill(directory.path(), chance.random_range(1..=most)).max(written);
-        let database = options().open(directory.path()).unwrap();
+        let acknowledged = run_and_kill(directory.path(), round as usize, chance.random_range(1..=most)).max(written);
+        let database = options(round as usize + 1).open(directory.path()).unwrap();
         let last = last(&database);
         assert!(last >= acknowledged, "round {round}: {acknowledged} was acknowledged, {last} is there");
         (written + 1..=last).flat_map(writes).for_each(|write| write.apply(&mut model));
@@ -83,10 +88,11 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
 }
 
 /// Kills a child after this many acknowledgements. Returns the number of the last batch that it acknowledged.
-fn run_and_kill(directory: &Path, acknowledgements: usize) -> u64 {
+fn run_and_kill(directory: &Path, read: usize, acknowledgements: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["crash::kills::child", "--exact", "--ignored", "--nocapture"])
         .env(DIRECTORY, directory)
+        .env(READ, read.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

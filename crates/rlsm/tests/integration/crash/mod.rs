@@ -10,6 +10,7 @@ mod flips;
 mod kills;
 mod machine;
 
+use crate::support::READS;
 use rlsm::{Compression, Flush, Maintenance, Options, Sync};
 use std::time::Duration;
 
@@ -42,5 +43,5 @@ fn small(chance: &mut Xoshiro256PlusPlus, maintenance: Maintenance) -> (Options,
         .maintenance(maintenance);
     // Measured pressure would not be deterministic.
     let options = if chance.random_ratio(1, 2) { options.alternating_pressure() } else { options };
-    (options, sync)
+    (options.read(READS[chance.random_range(0..READS.len())]), sync)
 }

@@ -6,7 +6,14 @@ pub mod work;
 
 use std::collections::BTreeMap;
 
-use rlsm::{Batch, Database};
+use rlsm::{Batch, Database, Read};
+
+/// The ways to read that this build has; with `recycle` in so little memory that almost every read recycles a page.
+pub const READS: &[Read] = &[
+    Read::Pread,
+    #[cfg(feature = "recycle")]
+    Read::Recycle { memory_bytes: 65_536 },
+];
 
 /// The expected content of a database.
 pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
