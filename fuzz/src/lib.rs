@@ -1,5 +1,5 @@
 //! The fuzz targets: `trace_<format>` for every format of a trace, `trace_any` for a format found by content, and those
-//! of `rlsm` and `recycle`. Each has its corpus in `corpus/`.
+//! of `rlsm`, `recycle` and `backpath`. Each has its corpus in `corpus/`.
 
 use std::io::{Cursor, Write as _};
 
@@ -13,8 +13,8 @@ const BATCHES_MAX: usize = 64;
 pub enum Target {
     /// A trace, in this format or in the one that its content shows.
     Trace(Option<&'static Format>),
-    /// A file or directory of the engine `rlsm`, or a sequence of operations on a region of `recycle`.
-    Storage(fn(&[u8])),
+    /// What a crate reads, or does by these bytes.
+    Crate(fn(&[u8])),
 }
 
 impl Target {
@@ -30,8 +30,9 @@ impl Target {
             Some("any") => Some(Self::Trace(None)),
             Some(format) => Some(Self::Trace(Some(Format::find(&format.replace('_', "-")).ok()?))),
             None => {
-                let mut targets = rlsm::fuzzing::TARGETS.iter().chain(&recycle::fuzzing::TARGETS);
-                targets.find(|target| target.0 == name).map(|target| Self::Storage(target.1))
+                let crates = [&rlsm::fuzzing::TARGETS[..], &recycle::fuzzing::TARGETS, &backpath::fuzzing::TARGETS];
+                let mut targets = crates.into_iter().flatten();
+                targets.find(|target| target.0 == name).map(|target| Self::Crate(target.1))
             }
         }
     }
@@ -40,7 +41,7 @@ impl Target {
     pub fn run(&self, bytes: &[u8]) {
         match self {
             Self::Trace(format) => read(*format, bytes),
-            Self::Storage(run) => run(bytes),
+            Self::Crate(run) => run(bytes),
         }
     }
 }

@@ -44,6 +44,9 @@
 //! since behind a symbolic link it is not what the text of the path says.
 
 mod attributes;
+// Rust has no use for it, but the library for C must export its functions.
+#[doc(hidden)]
+pub mod c;
 mod cache;
 mod credentials;
 mod epochs;
@@ -51,6 +54,9 @@ mod errno;
 mod forward;
 #[cfg(feature = "fuse")]
 pub mod fuse;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod memory;
 pub mod metadata;
 mod operation;

@@ -1,5 +1,8 @@
 //! Changes of the file system, as the cache has to hear of them.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use super::PathCache;
 use super::node::{Key, inode_bytes};
 use crate::attributes::Entry;
@@ -23,10 +26,27 @@ pub enum Change<'a> {
 
 /// A change under way. It ends when it is dropped, also by a panic.
 pub struct OpenChange<'a, E: Entry + Send + Sync + 'static> {
-    cache: &'a PathCache<E>,
+    cache: Held<'a, E>,
     subtrees: Vec<(Scope, u64)>,
     leaves: Vec<u64>,
     inodes: usize,
+}
+
+/// The cache of a change: borrowed, or held for as long as the change lasts.
+enum Held<'a, E: Entry + Send + Sync + 'static> {
+    Borrowed(&'a PathCache<E>),
+    Shared(Arc<PathCache<E>>),
+}
+
+impl<E: Entry + Send + Sync + 'static> Deref for Held<'_, E> {
+    type Target = PathCache<E>;
+
+    fn deref(&self) -> &PathCache<E> {
+        match self {
+            Self::Borrowed(cache) => cache,
+            Self::Shared(cache) => cache,
+        }
+    }
 }
 
 impl<E: Entry + Send + Sync + 'static> PathCache<E> {
@@ -49,25 +69,15 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// # Errors
     /// `EINVAL` for a path that is not canonical.
     pub fn begin_change(&self, changes: &[Change<'_>]) -> Result<OpenChange<'_, E>, Errno> {
-        let mut open = OpenChange { cache: self, subtrees: Vec::new(), leaves: Vec::new(), inodes: 0 };
-        let mut names: Vec<Name<'_>> = Vec::new();
-        for change in changes {
-            match *change {
-                Change::Entry(path) => names.push(Name::Path(checked(path)?)),
-                Change::Subtree(path) => open.subtrees.push((Scope::Structure, self.hash(checked(path)?))),
-                Change::Permission(path) => {
-                    let path = checked(path)?;
-                    open.subtrees.push((Scope::Permission, self.hash(path)));
-                    names.push(Name::Path(path));
-                }
-                Change::Inode(inode) => {
-                    names.push(Name::Inode(inode));
-                    open.inodes += 1;
-                }
-            }
-        }
-        open.begin(&names);
-        Ok(open)
+        OpenChange::new(Held::Borrowed(self), changes)
+    }
+
+    /// The same for a change that outlives the caller's borrow.
+    ///
+    /// # Errors
+    /// `EINVAL` for a path that is not canonical.
+    pub fn begin_shared_change(self: &Arc<Self>, changes: &[Change<'_>]) -> Result<OpenChange<'static, E>, Errno> {
+        OpenChange::new(Held::Shared(Arc::clone(self)), changes)
     }
 
     pub(super) fn hash(&self, path: &[u8]) -> u64 {
@@ -75,10 +85,33 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     }
 }
 
-impl<E: Entry + Send + Sync + 'static> OpenChange<'_, E> {
+impl<'a, E: Entry + Send + Sync + 'static> OpenChange<'a, E> {
+    /// All paths are checked before anything begins: what is dropped ends what it began.
+    fn new(cache: Held<'a, E>, changes: &[Change<'_>]) -> Result<Self, Errno> {
+        let (mut subtrees, mut names, mut inodes) = (Vec::new(), Vec::new(), 0);
+        for change in changes {
+            match *change {
+                Change::Entry(path) => names.push(Name::Path(checked(path)?)),
+                Change::Subtree(path) => subtrees.push((Scope::Structure, cache.hash(checked(path)?))),
+                Change::Permission(path) => {
+                    let path = checked(path)?;
+                    subtrees.push((Scope::Permission, cache.hash(path)));
+                    names.push(Name::Path(path));
+                }
+                Change::Inode(inode) => {
+                    names.push(Name::Inode(inode));
+                    inodes += 1;
+                }
+            }
+        }
+        let leaves = names.iter().map(|name| name.hash(&cache)).collect();
+        let open = Self { cache, subtrees, leaves, inodes };
+        open.begin(&names);
+        Ok(open)
+    }
+
     /// First nothing more may be kept, then what is kept goes.
-    fn begin(&mut self, names: &[Name<'_>]) {
-        self.leaves = names.iter().map(|name| name.hash(self.cache)).collect();
+    fn begin(&self, names: &[Name<'_>]) {
         self.leaves.iter().for_each(|&hash| self.cache.leaves.begin(hash));
         (0..self.inodes).for_each(|_| self.cache.inodes.begin(0));
         self.cache.subtrees.begin(&self.subtrees);

@@ -107,7 +107,10 @@ struct Principals {
 
 /// What has to be remembered from before a look-up in the file system, so that its result is not kept if
 /// the file system changes meanwhile.
+///
+/// It is three numbers, any three: C keeps them as such.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct Ticket {
     epoch: u64,
     version: Version,

@@ -52,6 +52,29 @@ fn a_path_that_is_not_canonical_is_neither_kept_nor_found_nor_changed() {
 }
 
 #[test]
+fn a_refused_change_has_not_begun() {
+    let cache = cache();
+    let user = user(&cache, 1);
+    let linked = file(9, 2);
+    let changes = [Change::Subtree(b"/a"), Change::Permission(b"/a"), Change::Inode(9), Change::Entry(b"a")];
+    assert_eq!(cache.change(&changes, || ()), Err(crate::Errno::Invalid));
+    assert!(insert(&cache, "/a/b", Some(&linked), &user), "nothing of it is left open");
+    assert_eq!(cache.lookup(b"/a/b", &user), Lookup::Hit(linked));
+}
+
+#[test]
+fn a_shared_change_outlives_its_cache() {
+    let shared = Arc::new(cache());
+    let user = user(&shared, 1);
+    insert(&shared, "/a/b", Some(&file(1, 1)), &user);
+    let open = shared.begin_shared_change(&[Change::Subtree(b"/a")]).unwrap();
+    assert_eq!(shared.lookup(b"/a/b", &user), Lookup::Miss);
+    assert!(!insert(&shared, "/a/b", Some(&file(1, 1)), &user));
+    drop(shared);
+    drop(open);
+}
+
+#[test]
 fn grants_are_for_whom_they_were_given() {
     let cache = cache();
     let someone = user(&cache, 1);

@@ -10,6 +10,7 @@ const VERSION: u64 = 1 << OPEN_BITS;
 
 /// What a look-up has to remember from before it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
 pub(crate) struct Version(u64);
 
 /// The versions of all names.

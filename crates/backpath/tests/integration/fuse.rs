@@ -33,7 +33,7 @@ fn with_mount(name: &str, has: Has, files: impl PathFileSystem, check: impl FnOn
     // Unmounts when it is dropped, also by a panic.
     let session = scopeguard(session);
     check(target.path(), has);
-    session.end();
+    session.end(target.path());
 }
 
 struct Guarded(Option<backpath::fuse::BackgroundSession>);
@@ -43,8 +43,12 @@ fn scopeguard(session: backpath::fuse::BackgroundSession) -> Guarded {
 }
 
 impl Guarded {
-    fn end(mut self) {
-        self.0.take().unwrap().umount_and_join().unwrap();
+    /// Unmounts. A process that another test starts has open files of all tests until it executes its program: then the
+    /// mount is busy for a moment.
+    fn end(mut self, target: &Path) {
+        let unmounts = || Command::new("umount").arg(target).output().unwrap().status.success();
+        assert!((0..1000).any(|_| unmounts()), "the mount stays busy");
+        self.0.take().unwrap().join().unwrap();
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod awaited;
+mod c;
 #[cfg(feature = "fuse")]
 mod fuse;
 mod links;
