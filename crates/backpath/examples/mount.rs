@@ -26,7 +26,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         return serve(StoredFileSystem::new(store, SystemTime::now), source, target, Duration::ZERO);
     }
     let files = DirectoryFileSystem::open(Path::new(source), has_cache.then(Options::default))?;
-    serve(files, source, target, Duration::from_secs(1))
+    let counters = files.counters();
+    serve(files, source, target, Duration::from_secs(1))?;
+    eprintln!("attributes asked for: {}, of them from the cache: {}", counters.stats(), counters.stats_from_cache());
+    Ok(())
 }
 
 fn serve(files: impl PathFileSystem, source: &str, target: &str, kernel_cache: Duration) -> Result<(), Box<dyn Error>> {

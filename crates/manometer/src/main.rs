@@ -5,6 +5,7 @@
 //! manometer report recording
 //! ```
 
+mod backpath;
 mod cache;
 mod compare;
 mod complete;
@@ -70,6 +71,7 @@ verbs::verbs! {
     Engines => engines,
     #[cfg(feature = "rlsm")]
     Rlsm => rlsm,
+    Backpath => backpath,
     Doctor => doctor,
     Watch => watch,
     Schema => schema,

@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use ::rlsm::{Batch, Database};
 use backpath::metadata::{KeyValue, Read, Write};
 
+/// The key that every metadata store has: its epoch.
+const EPOCH: &[u8] = b"e";
+
 /// A database. Writes of several threads wait for each other.
 pub struct RlsmKeyValue {
     database: Database,
@@ -17,6 +20,15 @@ impl RlsmKeyValue {
     /// Over an open database, which holds nothing else.
     pub fn new(database: Database) -> Self {
         Self { database, writers: Mutex::new(()), round_trips: AtomicU64::new(0) }
+    }
+
+    /// Whether the database holds what no metadata store wrote.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn holds_something_else(&self) -> rlsm::Result<bool> {
+        let is_empty = self.database.range(..)?.next().transpose()?.is_none();
+        Ok(!is_empty && self.database.get(&value_key(EPOCH))?.is_none())
     }
 
     fn get(&self, key: &[u8], snapshot: &rlsm::Snapshot) -> rlsm::Result<Option<Vec<u8>>> {

@@ -13,7 +13,11 @@ use self::key_value::RlsmKeyValue;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("rlsm FOLDER")?;
-    let store = MetadataStore::open_on(RlsmKeyValue::new(rlsm::Database::open(&folder)?), Options::default())?;
+    let names = RlsmKeyValue::new(rlsm::Database::open(&folder)?);
+    if names.holds_something_else()? {
+        return Err(format!("{folder} holds another database").into());
+    }
+    let store = MetadataStore::open_on(names, Options::default())?;
     let (root, user) = (Credentials::root(), Credentials::new(1000, 1000, &[]));
     let mut path = String::new();
     println!("depth  cold  warm  without a cache");

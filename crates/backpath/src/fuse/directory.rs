@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -24,6 +25,26 @@ pub struct DirectoryFileSystem {
     root: OwnedFd,
     cache: Option<Cached>,
     numbers: Mutex<Numbers>,
+    counters: Arc<DirectoryCounters>,
+}
+
+/// What a mounted directory was asked for, as far as a cache of paths can answer it.
+#[derive(Debug, Default)]
+pub struct DirectoryCounters {
+    stats: AtomicU64,
+    stats_from_cache: AtomicU64,
+}
+
+impl DirectoryCounters {
+    /// How often the attributes of a path were asked for.
+    pub fn stats(&self) -> u64 {
+        self.stats.load(Ordering::Relaxed)
+    }
+
+    /// How often the cache had them, or knew that there is nothing.
+    pub fn stats_from_cache(&self) -> u64 {
+        self.stats_from_cache.load(Ordering::Relaxed)
+    }
 }
 
 /// All questions are asked as one principal: the kernel checks permissions.
@@ -48,10 +69,26 @@ impl DirectoryFileSystem {
             let paths = PathCache::new(options);
             Cached { everybody: paths.principal(&Credentials::root()), paths: paths.into() }
         });
-        let files = Self { root, cache, numbers: Mutex::default() };
+        let files = Self { root, cache, numbers: Mutex::default(), counters: Arc::default() };
         let stat = fs::fstat(&files.root)?;
         files.numbers.lock().0.insert((stat.st_dev, stat.st_ino), ROOT);
         Ok(files)
+    }
+
+    /// Its counters, which can be read while it is mounted and afterwards.
+    pub fn counters(&self) -> Arc<DirectoryCounters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// What the cache knows of a path: its attributes, or that there is nothing.
+    fn cached(&self, cached: &Cached, path: &[u8]) -> Option<Result<Stat, Errno>> {
+        let known = match cached.paths.lookup(path, &cached.everybody) {
+            Lookup::Hit(stat) => Ok(stat),
+            Lookup::Negative | Lookup::Prefix { entry: None, .. } => Err(Errno::NOENT),
+            Lookup::Prefix { .. } | Lookup::Miss => return None,
+        };
+        self.counters.stats_from_cache.fetch_add(1, Ordering::Relaxed);
+        Some(known)
     }
 
     /// Does `act`, which changes what is at these paths.
@@ -107,11 +144,10 @@ impl PathFileSystem for DirectoryFileSystem {
     type Handle = DirectoryHandle;
 
     fn stat(&self, path: &[u8]) -> Result<Stat, Errno> {
+        self.counters.stats.fetch_add(1, Ordering::Relaxed);
         let Some(cached) = &self.cache else { return self.ask(path) };
-        match cached.paths.lookup(path, &cached.everybody) {
-            Lookup::Hit(stat) => return Ok(stat),
-            Lookup::Negative | Lookup::Prefix { entry: None, .. } => return Err(Errno::NOENT),
-            Lookup::Prefix { .. } | Lookup::Miss => {}
+        if let Some(known) = self.cached(cached, path) {
+            return known;
         }
         let ticket = cached.paths.ticket(path);
         let found = self.ask(path);

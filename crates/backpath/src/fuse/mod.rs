@@ -9,18 +9,20 @@ mod directory;
 mod nodes;
 mod path_file_system;
 mod stored;
+mod unmounter;
 
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-pub use fuser::{BackgroundSession, SessionUnmounter};
+pub use fuser::BackgroundSession;
 use fuser::{Config, MountOption, Session, SessionACL};
 
 use self::adapter::Adapter;
-pub use self::directory::DirectoryFileSystem;
+pub use self::directory::{DirectoryCounters, DirectoryFileSystem};
 pub use self::path_file_system::{Attribution, FileType, Handle, NewObject, PathFileSystem, SetStat, Space, Stat};
 pub use self::stored::StoredFileSystem;
+pub use self::unmounter::{Unmounted, Unmounter};
 
 /// How a file system is mounted.
 #[derive(Debug, Clone)]
@@ -43,10 +45,12 @@ pub fn mount(
     files: impl PathFileSystem,
     target: &Path,
     options: &MountOptions,
-    mounted: impl FnOnce(SessionUnmounter),
+    mounted: impl FnOnce(Unmounter),
 ) -> io::Result<()> {
-    let mut session = session(files, target, options)?;
-    mounted(session.unmount_callable());
+    // Whatever becomes of the working directory.
+    let target = target.canonicalize()?;
+    let mut session = session(files, &target, options)?;
+    mounted(Unmounter::new(session.unmount_callable(), &target)?);
     session.run()
 }
 

@@ -26,6 +26,11 @@ impl<K: KeyValue + 'static> StoredFileSystem<K> {
         Self { store: Arc::new(store), clock }
     }
 
+    /// The store, which counts its round trips.
+    pub fn store(&self) -> Arc<MetadataStore<K>> {
+        Arc::clone(&self.store)
+    }
+
     fn now_ns(&self) -> i64 {
         nanoseconds((self.clock)())
     }

@@ -17,5 +17,17 @@ fn round_trips_coherence_content_and_what_is_left_after_closing() {
     check_round_trips(&store);
     check_coherence(&store);
     drop(store);
-    check_data(&RlsmKeyValue::new(Database::open(&path).unwrap()));
+    let store = RlsmKeyValue::new(Database::open(&path).unwrap());
+    check_data(&store);
+    assert!(!store.holds_something_else().unwrap());
+}
+
+#[test]
+fn a_database_of_somebody_else_is_known() {
+    let directory = tempfile::tempdir_in(scratch_directory()).unwrap();
+    let database = Database::open(directory.path().join("database")).unwrap();
+    database.put(b"key", b"value").unwrap();
+    assert!(RlsmKeyValue::new(database).holds_something_else().unwrap());
+    let empty = Database::open(directory.path().join("empty")).unwrap();
+    assert!(!RlsmKeyValue::new(empty).holds_something_else().unwrap());
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
 
 mod architecture;
+mod backpath;
 mod cache;
 mod cache_advise;
 mod cache_cost;
