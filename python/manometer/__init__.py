@@ -1,4 +1,5 @@
-"""Manometer in notebooks: recordings, experiments, traces, caches, charts and the engine rlsm.
+"""Manometer in notebooks: recordings, experiments, traces, caches, charts, the engine rlsm and
+the cache of paths backpath.
 
 ```python
 import manometer, polars
@@ -14,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from manometer import cache, errors, events, import_, rlsm, trace
+from manometer import backpath, cache, errors, events, import_, rlsm, trace
 from manometer._experiment import Experiment, Run
 from manometer._native import Frame
 from manometer._program import command
@@ -35,6 +36,7 @@ __all__ = [
     "Recordings",
     "Run",
     "Verdict",
+    "backpath",
     "cache",
     "command",
     "compare",

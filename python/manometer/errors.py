@@ -46,6 +46,13 @@ class DatabaseError(ManometerError):
     """A database of rlsm cannot be opened, read or written."""
 
 
+class PathError(ManometerError, OSError):
+    """A path does not resolve, or a cache of paths was told what makes no sense.
+
+    `errno`, `strerror` and `filename` are those of an OSError.
+    """
+
+
 class ImportFileError(ManometerError):
     """A file of another tool does not have the expected format."""
 

@@ -16,6 +16,7 @@ from scene import REPOSITORY
 
 MODULES: list[ModuleType] = [
     manometer,
+    manometer.backpath,
     manometer.cache,
     manometer.errors,
     manometer.events,

@@ -11,6 +11,7 @@ pyo3::import_exception!(manometer.errors, CompareError);
 pyo3::import_exception!(manometer.errors, DatabaseError);
 pyo3::import_exception!(manometer.errors, ExperimentError);
 pyo3::import_exception!(manometer.errors, ImportFileError);
+pyo3::import_exception!(manometer.errors, PathError);
 pyo3::import_exception!(manometer.errors, RecordingError);
 pyo3::import_exception!(manometer.errors, TraceError);
 
@@ -35,4 +36,14 @@ pub(crate) fn cache(error: OfCache) -> PyErr {
 /// An error of a database.
 pub(crate) fn database(error: impl Display) -> PyErr {
     DatabaseError::new_err(error.to_string())
+}
+
+/// A cache of paths that cannot be made, or is told what makes no sense.
+pub(crate) fn path(what: impl Display) -> PyErr {
+    PathError::new_err((backpath::Errno::Invalid.code(), what.to_string()))
+}
+
+/// A path that does not resolve.
+pub(crate) fn refused(errno: backpath::Errno, path: &[u8]) -> PyErr {
+    PathError::new_err((errno.code(), errno.to_string(), String::from_utf8_lossy(path).into_owned()))
 }

@@ -9,6 +9,7 @@
 //! print(manometer.open("recording").headline)
 //! ```
 
+mod backpath;
 mod cache;
 mod charts;
 mod compare;
@@ -26,6 +27,8 @@ use pyo3::prelude::*;
 /// The compiled part of `manometer`; use the package instead.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::backpath::{OpenChange, PathCache, Ticket};
     #[pymodule_export]
     use crate::cache::{curves, policies, simulate};
     #[pymodule_export]
