@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
 """Paths looked up from their end against the same walk from the front, in one process; against stat(2); round trips of an
 open over a Redis server; probes on a synthetic trace of an archive; memory per entry; the cost of a change of permission by
-what lies below.
+what lies below. The archive is like that of Song 2018: 100,000 files eight to ten deep, twenty in a directory, 3,000,000
+requests of readers who read on where they are.
 
-The archive is like that of Song 2018: 100,000 files eight to ten deep, twenty in a directory, 3,000,000 requests of readers who
-read on where they are. Real trees: TREE names a folder, by default this repository's sources, which is read by find, du, tar
-and git status as it is, through a FUSE mount without a cache and through one with (as root, with /dev/fuse).
+Real trees: find, du, tar and git status on a folder as it is, through a FUSE mount without a cache of paths, and through one
+with (as root, with /dev/fuse). The kernel's caches are warm; it keeps answers of a mount for one second. Each place has a git
+index of its own, since git compares inode numbers.
+
+    benches/backpath.py                      everything, and a clone of this repository as real tree
+    benches/backpath.py depth memory         these parts: depth, memory, trace, permission, redis
+    benches/backpath.py linux=/src/linux     this real tree, a git repository; COMMANDS=find,du only these, ROUNDS=5
+
+What was measured before of other parts stays in the results, with the load of the machine at its time.
 """
 
 import json
@@ -13,21 +20,20 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import bench
 
-ROUNDS = os.environ.get("ROUNDS", "9")
-TREE = Path(os.environ.get("TREE", bench.ROOT))
+ROUNDS = int(os.environ.get("ROUNDS", "9"))
 # Warm look-ups: depth 10 over depth 2, and the share of the time from the front at depth 7; bytes per entry over
 # those of the walk from the front; probes from the front over those from the end.
 GOALS = {"flat": 1.15, "depth 7": 0.4, "memory": 1.5, "probes": 7.0}
 COMMANDS = {"find": "find . -type f | wc -l", "du": "du -s .", "tar": "tar cf - . | wc -c",
             "git status": "git status --short | wc -l"}
-
-
+PLACES = {"folder": None, "mount without a cache": ["--no-cache"], "mount with a cache": []}
 EXAMPLES = bench.TARGET / "release" / "examples"
 
 
@@ -44,7 +50,7 @@ def verdict(label: str, value: float, goal: float, reached: bool) -> dict:
 
 def depths(program: str, folder: Path) -> list:
     """Nanoseconds by depth, and what the goals say of the medians."""
-    rows = bench.run_json([program, "depth", ROUNDS, str(folder)])["rows"]
+    rows = bench.run_json([program, "depth", str(ROUNDS), str(folder)])["rows"]
     median = {(row["what"], row["threads"], row["depth"]): row["median"] for row in rows}
     for what, threads in sorted({(row["what"], row["threads"]) for row in rows}):
         values = "  ".join(f"{median[what, threads, depth]:7.0f}" for depth in range(1, 11))
@@ -105,59 +111,91 @@ def redis(program: str) -> list:
     return [{"label": "opens over Redis", "rows": rows}]
 
 
-def seconds(command: str, folder: Path) -> float:
-    start = time.monotonic()
-    subprocess.run(command, shell=True, check=True, cwd=folder, stdout=subprocess.DEVNULL)
-    return time.monotonic() - start
+class Place:
+    """A tree as it is, or through a mount, with a git index of its own."""
+
+    def __init__(self, tree: Path, flags, scratch: Path):
+        self.server, self.folder = None, tree
+        index = scratch / "index"
+        shutil.copy(tree / ".git" / "index", index)
+        self.environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
+        if flags is not None:
+            self.folder = scratch / "target"
+            self.folder.mkdir()
+            self.server = subprocess.Popen([EXAMPLES / "mount", *flags, tree, self.folder], stderr=subprocess.PIPE, text=True)
+            self.server.stderr.readline()
+
+    def seconds(self, command: str) -> float:
+        start = time.monotonic()
+        subprocess.run(command, shell=True, check=True, cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL)
+        return time.monotonic() - start
+
+    def end(self) -> str:
+        """Unmounts; returns what the mount counted."""
+        if self.server is None:
+            return ""
+        subprocess.run(["umount", self.folder], check=True)
+        return self.server.communicate()[1].strip()
 
 
-def mounted(flags: list, tree: Path):
-    """A mount of `tree`, and the process that serves it."""
-    target = Path(tempfile.mkdtemp())
-    server = subprocess.Popen([EXAMPLES / "mount", *flags, tree, target], stderr=subprocess.PIPE, text=True)
-    server.stderr.readline()
-    return target, server
+def tree(name: str, folder: Path) -> list:
+    """Seconds of ordinary programs on the folder itself, through a mount that asks it, and through one with a cache."""
+    rows = []
+    files = sum(len(files) for _, _, files in os.walk(folder))
+    for what in os.environ.get("COMMANDS", ",".join(COMMANDS)).split(","):
+        with tempfile.TemporaryDirectory() as scratch:
+            places = {}
+            try:
+                for place, flags in PLACES.items():
+                    (Path(scratch) / place).mkdir()
+                    places[place] = Place(folder, flags, Path(scratch) / place)
+                for place in places.values():
+                    place.seconds(COMMANDS[what])
+                runs = [{place: one.seconds(COMMANDS[what]) for place, one in places.items()} for _ in range(ROUNDS)]
+            finally:
+                counted = {place: one.end() for place, one in places.items()}
+        row = {place: bench.spread([run[place] for run in runs]) for place in places}
+        rows.append({"tree": name, "files": files, "command": what, "unit": "s", **row, "counted": counted})
+        print(f"{name:12} {what:12} " + ", ".join(
+            f"{place} {row[place]['median']:.3f} ({row[place]['min']:.3f} to {row[place]['max']:.3f}) s" for place in row), flush=True)
+        print(f"{'':25} " + "; ".join(f"{place}: {text}" for place, text in counted.items() if text), flush=True)
+    return rows
 
 
-def unmount(target: Path, server) -> None:
-    subprocess.run(["umount", target], check=True)
-    server.wait()
-    target.rmdir()
+def clone(folder: Path) -> Path:
+    """This repository, cloned."""
+    subprocess.run(["git", "clone", "--quiet", bench.ROOT, folder / "clone"], check=True)
+    return folder / "clone"
 
 
-def trees() -> list:
-    """Seconds of ordinary programs: on the folder itself, through a mount that asks it, and through one with a cache."""
+def trees(arguments: list, folder: Path) -> list:
     if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
         print("real trees: not measured, for FUSE needs root and /dev/fuse")
         return []
-    with tempfile.TemporaryDirectory() as name:
-        tree = Path(name) / "tree"
-        shutil.copytree(TREE, tree, symlinks=True, ignore=shutil.ignore_patterns("target", ".git"))
-        subprocess.run("git init --quiet && git add --all", shell=True, check=True, cwd=tree)
-        mounts = {"mount without a cache": mounted(["--no-cache"], tree), "mount with a cache": mounted([], tree)}
-        folders = {"folder": tree, **{what: target for what, (target, _) in mounts.items()}}
-        try:
-            rows = []
-            for what, command in COMMANDS.items():
-                for folder in folders.values():
-                    seconds(command, folder)
-                runs = [{place: seconds(command, folder) for place, folder in folders.items()} for _ in range(5)]
-                row = {place: bench.spread([run[place] for run in runs]) for place in folders}
-                rows.append({"command": what, "unit": "s", **row})
-                print(f"{what:12} " + ", ".join(f"{place} {row[place]['median']:.3f} s" for place in folders), flush=True)
-        finally:
-            for target, server in mounts.values():
-                unmount(target, server)
-        files = sum(len(files) for _, _, files in os.walk(tree))
-    return [{"label": "real tree", "files": files, "rows": rows}]
+    named = [argument.split("=", 1) for argument in arguments] or [["manometer", clone(folder)]]
+    return [row for name, path in named for row in tree(name, Path(path).resolve())]
+
+
+PARTS = {"depth": depths, "memory": memory, "trace": trace, "permission": permission, "redis": redis}
+
+
+def measure(part: str, program: str, folder: Path) -> list:
+    return depths(program, folder) if part == "depth" else PARTS[part](program)
 
 
 def main() -> None:
     program = build()
+    wanted = sys.argv[1:] or [*PARTS, "manometer"]
+    path = bench.ROOT / "benches" / "results" / "backpath.json"
+    kept = json.loads(path.read_text()).get("parts", {}) if path.exists() else {}
+    machine = bench.machine(bench.ROOT)
     with tempfile.TemporaryDirectory() as name:
-        kept = [*depths(program, Path(name)), *memory(program), *trace(program), *permission(program), *redis(program),
-                *trees()]
-    bench.write("backpath", {"about": __doc__.strip(), "machine": bench.machine(bench.ROOT), "results": kept})
+        for part in [part for part in wanted if part in PARTS]:
+            kept[part] = {"load_average": os.getloadavg()[0], "results": measure(part, program, Path(name))}
+        others = [part for part in wanted if part not in PARTS]
+        for row in trees([one for one in others if "=" in one], Path(name)) if others else []:
+            kept[f"{row['tree']}: {row['command']}"] = {"load_average": os.getloadavg()[0], "results": [row]}
+    bench.write("backpath", {"about": __doc__.strip(), "machine": machine, "parts": kept})
 
 
 if __name__ == "__main__":
