@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn blocks_without_a_response_are_left_out_and_too_few_determine_nothing() {
-        let some = |index: usize, _: &RoundEntry| (index % 9 != 0).then(|| noise(index));
+        let some = |index: usize, _: &RoundEntry| (!index.is_multiple_of(9)).then(|| noise(index));
         assert!(preceding_effect(&table(), some).is_some());
         assert_eq!(preceding_effect(&table(), |index, _| (index < 8).then_some(1.0)), None);
         let empty = RoundTable { phases: Vec::new(), entries: Vec::new() };
