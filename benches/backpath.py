@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Paths looked up from their end against the same walk from the front, in one process; against stat(2); round trips of an
-open over a Redis server; probes on a synthetic trace of an archive; memory per entry; the cost of a change of permission by
-what lies below. The archive is like that of Song 2018: 100,000 files eight to ten deep, twenty in a directory, 3,000,000
-requests of readers who read on where they are.
+open over a Redis server; probes on a path trace; memory per entry; the cost of a change of permission by what lies below. The
+trace is that of `manometer trace synthesise --paths`, with the character of that of Song 2018: 3,000,000 accesses to 100,000
+files eight to ten deep, twenty in a directory, nine of ten in the directory of the one before.
 
 Real trees: find, du, tar and git status on a folder as it is, through a FUSE mount without a cache of paths, and through one
 with (as root, with /dev/fuse). The kernel's caches are warm; it keeps answers of a mount for one second. Each place has a git
@@ -62,15 +62,23 @@ def depths(program: str, folder: Path) -> list:
             verdict("from the end over from the front, depth 7", share, GOALS["depth 7"], share <= GOALS["depth 7"])]
 
 
-def memory(program: str) -> list:
-    figures = bench.run_json([program, "memory"])
+def path_trace(folder: Path) -> str:
+    """The file of the path trace that `trace` and `memory` read."""
+    file = folder / "paths.parquet"
+    if not file.exists():
+        subprocess.run([bench.BINARY, "trace", "synthesise", "--paths", file], check=True, stdout=subprocess.DEVNULL)
+    return str(file)
+
+
+def memory(program: str, paths: str) -> list:
+    figures = bench.run_json([program, "memory", paths])
     return [{"label": "memory", **figures},
             verdict("bytes per entry over those from the front", figures["ratio"], GOALS["memory"],
                     figures["ratio"] <= GOALS["memory"])]
 
 
-def trace(program: str) -> list:
-    figures = bench.run_json([program, "trace"])
+def trace(program: str, paths: str) -> list:
+    figures = bench.run_json([program, "trace", paths])
     ratio = figures["probes_ratio"]
     return [{"label": "trace", **figures},
             verdict("probes from the front over those from the end", ratio, GOALS["probes"], ratio >= GOALS["probes"])]
@@ -180,7 +188,13 @@ PARTS = {"depth": depths, "memory": memory, "trace": trace, "permission": permis
 
 
 def measure(part: str, program: str, folder: Path) -> list:
-    return depths(program, folder) if part == "depth" else PARTS[part](program)
+    match part:
+        case "depth":
+            return depths(program, folder)
+        case "memory" | "trace":
+            return PARTS[part](program, path_trace(folder))
+        case _:
+            return PARTS[part](program)
 
 
 def main() -> None:

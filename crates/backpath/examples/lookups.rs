@@ -1,9 +1,9 @@
 //! Measures look-ups from the end against look-ups from the front, and prints one JSON document.
 //!
 //! `lookups depth [ROUNDS] [FOLDER]`: nanoseconds per warm and per cold look-up by depth, with 1 and 2 threads, and of
-//! `stat(2)` on the same paths below FOLDER. `lookups memory`: bytes per entry. `lookups permission`: nanoseconds per change
-//! of a directory's mode by the size of its subtree. `lookups trace [REQUESTS]`: probes and look-ups of a synthetic trace
-//! of an archive. `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
+//! `stat(2)` on the same paths below FOLDER. `lookups memory TRACE`: bytes per entry, with the paths of a trace. `lookups permission`: nanoseconds per change
+//! of a directory's mode by the size of its subtree. `lookups trace TRACE`: probes and look-ups of a trace whose keys are
+//! paths, as `manometer trace synthesise --paths` generates it. `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
 
 #![expect(clippy::disallowed_methods, reason = "it measures, and is no library")]
 #![expect(clippy::print_stdout, reason = "its output is its result")]
@@ -31,13 +31,13 @@ fn main() {
             let rounds = arguments.get(1).map_or(9, |rounds| rounds.parse().unwrap());
             depth(rounds, arguments.get(2).map(Path::new))
         }
-        Some("memory") => memory(),
+        Some("memory") => memory(&PathTrace::read(Path::new(&arguments[1]))),
         Some("permission") => permission(),
-        Some("trace") => trace(arguments.get(1).map_or(3_000_000, |requests| requests.parse().unwrap())),
+        Some("trace") => trace(&PathTrace::read(Path::new(&arguments[1]))),
         #[cfg(feature = "redis")]
         Some("redis") => redis(&arguments[1]),
         _ => panic!(
-            "one of: depth [ROUNDS] [FOLDER], memory, permission, trace [REQUESTS], redis ADDRESS (with the feature redis)"
+            "one of: depth [ROUNDS] [FOLDER], memory TRACE, permission, trace TRACE, redis ADDRESS (with the feature redis)"
         ),
     };
     println!("{document}");
@@ -165,46 +165,38 @@ fn stat(path: &std::ffi::CStr) {
     black_box(rustix::fs::stat(path).unwrap());
 }
 
-const ARCHIVE_FILES: usize = 100_000;
-const PAGES: usize = 20;
+/// The accesses of a trace whose keys are paths.
+struct PathTrace {
+    /// The paths, in the order of their first access.
+    files: Vec<String>,
+    /// The accesses, each by the place of its path.
+    order: Vec<u32>,
+}
 
-/// The paths of an archive like that of Song 2018: 100,000 files eight to ten deep, twenty in a directory.
-fn archive() -> Vec<String> {
-    let file = |number: usize| {
-        let volume = number / PAGES;
-        let depth = 8 + volume % 3;
-        let mut path = String::from("/archive");
-        for level in (1..depth - 1).rev() {
-            write!(path, "/{}{:03}", char::from(b'a' + level as u8), volume / 3_usize.pow(level as u32 - 1) % 1000)
-                .unwrap();
+impl PathTrace {
+    /// Reads a trace in any format that keeps the keys' texts.
+    fn read(file: &Path) -> Self {
+        let options = manometer_trace::ReadOptions { keep_keys: true, ..Default::default() };
+        let mut reader = manometer_trace::open(file, &options).unwrap().reader;
+        let (mut places, mut batch) = (HashMap::new(), Vec::new());
+        let mut trace = Self { files: Vec::new(), order: Vec::new() };
+        while reader.read(&mut batch).unwrap() > 0 {
+            for record in &batch {
+                let place = *places.entry(record.key).or_insert_with(|| {
+                    let path =
+                        reader.keys().and_then(|keys| keys.text(record.key)).expect("a trace with its keys' texts");
+                    trace.files.push(String::from_utf8(path.to_vec()).unwrap());
+                    trace.files.len() as u32 - 1
+                });
+                trace.order.push(place);
+            }
         }
-        write!(path, "/p{number:06}.jpg").unwrap();
-        path
-    };
-    (0..ARCHIVE_FILES).map(file).collect()
-}
-
-/// Requests with the locality of readers: somebody takes a volume, few of them often, and reads on in it.
-fn readers(files: usize, requests: usize) -> Vec<usize> {
-    let mut state = 1_u64;
-    let mut random = |below: usize| {
-        // A 64-bit linear congruential generator; its high bits are good enough here.
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((u128::from(state) * below as u128) >> 64) as usize
-    };
-    let mut order = Vec::with_capacity(requests);
-    while order.len() < requests {
-        // The smaller of three uniform numbers: the first tenth of the volumes has 27 % of the readers.
-        let volume = random(files / PAGES).min(random(files / PAGES)).min(random(files / PAGES));
-        let (first, pages) = (random(PAGES), 1 + random(2 * PAGES - 1));
-        order.extend((0..pages).map(|page| volume * PAGES + (first + page) % PAGES));
+        trace
     }
-    order.truncate(requests);
-    order
 }
 
-fn memory() -> String {
-    let files = archive();
+fn memory(trace: &PathTrace) -> String {
+    let files = &trace.files;
     let scene = Scene::new(1 << 20);
     scene.make(files.iter().map(String::as_str));
     let names: usize = files.iter().map(String::len).sum();
@@ -212,7 +204,7 @@ fn memory() -> String {
     let forwards = allocation_counter::measure(|| {
         let components = ComponentCache::new(150_000);
         let resolver = ForwardResolver::with_cache(&scene.files, &components);
-        for file in &files {
+        for file in files {
             resolver.resolve(file.as_bytes(), &scene.user, true, &mut Counts::default()).unwrap();
         }
         kept.0 = components.len();
@@ -221,7 +213,7 @@ fn memory() -> String {
     let backwards = allocation_counter::measure(|| {
         let paths = PathCache::new(Options { capacity: 150_000, ..Options::default() });
         let principal = paths.principal(&scene.user);
-        for file in &files {
+        for file in files {
             let query = Query::new(file.as_bytes());
             Resolver::new(&paths).resolve(&query, &principal, &scene.files, &mut Counts::default()).unwrap();
         }
@@ -297,10 +289,9 @@ fn permission() -> String {
     format!("{{\"rows\":[{}]}}", rows.join(","))
 }
 
-fn trace(requests: usize) -> String {
-    let files = archive();
-    let order = readers(files.len(), requests);
-    let lines: Vec<&str> = order.iter().map(|&file| files[file].as_str()).collect();
+fn trace(trace: &PathTrace) -> String {
+    let files = &trace.files;
+    let lines: Vec<&str> = trace.order.iter().map(|&file| files[file as usize].as_str()).collect();
     let scene = Scene::new(1 << 20);
     scene.make(files.iter().map(String::as_str));
     let principal = scene.paths.principal(&scene.user);

@@ -118,7 +118,7 @@ impl Table {
 }
 
 /// A number in [0, 1).
-fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(super) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 

@@ -5,12 +5,15 @@
 //! requested, which describes the drift of popularity, and the distribution of the number of requests between two for
 //! the same key, from which reuse distances follow (Hu and others, average eviction time, USENIX ATC 2016). It does not
 //! hold any keys, clients or contents.
+//!
+//! [`paths`] generates accesses to the files of a tree, from a description instead of a trace.
 
 pub mod error;
 pub mod fit;
 pub mod generate;
 pub mod model;
 mod model_file;
+pub mod paths;
 mod synthesise;
 
 pub use error::FitError;

@@ -19,7 +19,7 @@ pub struct Output {
 }
 
 /// The format of the new trace and of the message.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct OutputForm {
     /// The format of the new trace.
     #[arg(long, value_name = "FORMAT", help = output_format_help())]

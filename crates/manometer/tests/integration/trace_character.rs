@@ -121,6 +121,53 @@ fn a_model_makes_more_of_a_trace() {
 }
 
 #[test]
+fn accesses_to_a_tree_are_a_trace_like_any_other() {
+    let scene = Scene::new();
+    let words = "trace synthesise --paths paths.csv --files 500 --depth 3-4 --mean-file-size 4KiB --requests 5000";
+    let document = scene.run(&format!("{words} --format json")).status(0).json();
+    assert_eq!((&document["requests"], &document["files"], &document["seed"]), (&json!(5000), &json!(500), &json!(1)));
+    let info = scene.run("trace info paths.csv --format json").status(0).json();
+    assert_eq!((&info["requests"], &info["keys"]), (&json!(5000), &document["files_accessed"]));
+    assert_eq!(info["operations"], json!({ "get": 5000 }));
+    let lines = scene.read("paths.csv");
+    let paths: Vec<&str> = lines.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
+    assert!(
+        paths.iter().all(|path| path.starts_with("/d") && [3, 4].contains(&path.matches('/').count())),
+        "{}",
+        paths[0]
+    );
+    // The same seed generates the same trace in any format, and another seed another one.
+    scene.run(&words.replace("paths.csv", "paths.parquet")).status(0);
+    scene.run("trace convert paths.parquet again.csv").status(0);
+    assert_eq!(scene.read("again.csv"), lines);
+    scene.run(&format!("{} --seed 2", words.replace("paths.csv", "other.csv"))).status(0);
+    assert_ne!(scene.read("other.csv"), lines);
+    scene.run(&format!("{} --no-key-texts", words.replace("paths.csv", "ids.csv"))).status(0);
+    assert!(!scene.read("ids.csv").contains("/d"));
+    scene.run("cache simulate paths.csv --policy lru --capacity 100").status(0);
+}
+
+#[test]
+fn what_is_no_tree_is_refused() {
+    let scene = scene();
+    for (words, expected) in [
+        ("--paths o.csv --files 0", "`files`: got 0"),
+        ("--paths o.csv --depth 2", "at least 4 deep"),
+        ("--paths o.csv --depth deep", "such as 8"),
+        ("--paths o.csv --locality 1", "below 1"),
+        ("--paths o.csv --exponent nan", "`exponent`"),
+        ("--paths web.csv o.csv", "name the new file only"),
+        ("--paths o.csv --model m.json", "--model"),
+        ("web.csv o.csv --depth 9", "--paths"),
+        ("o.csv", "or add --paths"),
+        ("--paths o.unknown", "--output-format"),
+    ] {
+        scene.run(&format!("trace synthesise {words}")).status(2).err_has(&[expected]);
+        assert!(!scene.path("o.csv").exists(), "{words}");
+    }
+}
+
+#[test]
 fn what_cannot_be_modelled_is_refused() {
     let scene = scene();
     scene
