@@ -1,9 +1,10 @@
 //! Measures look-ups from the end against look-ups from the front, and prints one JSON document.
 //!
 //! `lookups depth [ROUNDS] [FOLDER]`: nanoseconds per warm and per cold look-up by depth, with 1 and 2 threads, and of
-//! `stat(2)` on the same paths below FOLDER. `lookups memory TRACE`: bytes per entry, with the paths of a trace. `lookups permission`: nanoseconds per change
-//! of a directory's mode by the size of its subtree. `lookups trace TRACE`: probes and look-ups of a trace whose keys are
-//! paths, as `manometer trace synthesise --paths` generates it. `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
+//! `stat(2)` on the same paths below FOLDER. `lookups memory TRACE`: bytes per entry, with the paths of a trace.
+//! `lookups permission`: nanoseconds per change of a directory's mode by the size of its subtree. `lookups trace
+//! TRACE`: probes and look-ups of a trace whose keys are paths, as `manometer trace synthesise --paths` generates it.
+//! `lookups redis ADDRESS`: round trips and microseconds of an open over a Redis server, by depth.
 
 #![expect(clippy::disallowed_methods, reason = "it measures, and is no library")]
 #![expect(clippy::print_stdout, reason = "its output is its result")]

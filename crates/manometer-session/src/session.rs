@@ -11,6 +11,7 @@ use manometer_workload::error::WorkloadError;
 use manometer_workload::files;
 use manometer_workload::io::{self as block_io, IoJob};
 use manometer_workload::kv;
+use manometer_workload::paths;
 use manometer_workload::replay;
 use manometer_workload::sample::{Counts, Sample};
 use manometer_workload::script::ScriptStep;
@@ -105,6 +106,7 @@ fn dispatch<C: Clock>(job: &Job, session: &mut Session<'_>, clock: &C) -> Result
             block_io::run(&io, session, clock).map(|()| WorkloadData::default())
         }
         WorkloadSettings::Files(files) => files::run(&place, files, session, clock),
+        WorkloadSettings::Paths(paths) => paths::run(&place, paths, session, clock),
         WorkloadSettings::Kv(kv) => kv::run(&place, kv, session, clock),
         WorkloadSettings::Replay(replay) => replay::run(&place, replay, session, clock),
         WorkloadSettings::Command(command) => {

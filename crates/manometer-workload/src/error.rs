@@ -3,7 +3,7 @@
 use manometer_target::engine::EngineError;
 
 use crate::command::CommandError;
-use crate::files::FilesError;
+use crate::file_threads::FilesError;
 use crate::io::IoError;
 use crate::kv::KvError;
 use crate::replay::ReplayError;
@@ -15,7 +15,7 @@ pub enum WorkloadError {
     /// An `io` workload.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A `files` workload.
+    /// A `files` or `paths` workload.
     #[error(transparent)]
     Files(#[from] FilesError),
     /// A `kv` workload.

@@ -1,8 +1,9 @@
 //! Load generators.
 //!
-//! [`io`] reads and writes files; [`files`] creates, uses and deletes many; [`kv`] runs YCSB and db_bench on a key-value
-//! engine; [`replay`] sends a recorded trace to an engine; [`command`] runs an external program. Each prepares its data and
-//! passes itself, as a [`workload::Workload`], to a [`workload::Driver`], which `manometer-session` implements.
+//! [`io`] reads and writes files; [`files`] creates, uses and deletes many; [`paths`] looks up, opens, reads and lists those
+//! of a tree; [`kv`] runs YCSB and db_bench on a key-value engine; [`replay`] sends a recorded trace to an engine;
+//! [`command`] runs an external program. Each prepares its data and passes itself, as a [`workload::Workload`], to a
+//! [`workload::Driver`], which `manometer-session` implements.
 //!
 //! ```
 //! use manometer_workload::kv::Popularity;
@@ -17,9 +18,11 @@
 mod change;
 pub mod command;
 pub mod error;
+mod file_threads;
 pub mod files;
 pub mod io;
 pub mod kv;
+pub mod paths;
 pub mod replay;
 pub mod sample;
 pub mod script;

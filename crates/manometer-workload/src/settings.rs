@@ -14,6 +14,7 @@ use crate::command::{self, CommandSettings};
 use crate::files::{self, FilesPlan, FilesSettings};
 use crate::io::{self, IoSettings};
 use crate::kv::{self, KvPlan, KvSettings, Operation, RateForm};
+use crate::paths::{self, PathsPlan, PathsSettings};
 use crate::replay::{self, ReplaySettings};
 
 /// A workload of any kind.
@@ -24,6 +25,8 @@ pub enum WorkloadSettings {
     Io(IoSettings),
     /// Files that are created, written, read and deleted.
     Files(FilesSettings),
+    /// A tree of files that is looked up, opened, read and listed by path.
+    Paths(PathsSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
     /// A recorded trace on a key-value engine.
@@ -49,6 +52,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => "io",
             Self::Files(_) => "files",
+            Self::Paths(_) => "paths",
             Self::Kv(_) => "kv",
             Self::Replay(_) => "replay",
             Self::Command(_) => "command",
@@ -59,7 +63,7 @@ impl WorkloadSettings {
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Io(_) | Self::Files(_) => "MiB/s",
-            Self::Kv(_) | Self::Replay(_) => "ops/s",
+            Self::Paths(_) | Self::Kv(_) | Self::Replay(_) => "ops/s",
             Self::Command(command) => command::unit(command),
         }
     }
@@ -69,6 +73,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => vec!["read", "write"],
             Self::Files(files) => files::operations(files),
+            Self::Paths(paths) => paths::operations(paths),
             Self::Kv(kv) => KvPlan::new(kv)
                 .map(|plan| plan.spec.operations().into_iter().map(Operation::name).collect())
                 .unwrap_or_default(),
@@ -93,8 +98,11 @@ impl WorkloadSettings {
             Self::Kv(kv) if kv.rate.is_some() => Pace::Due,
             Self::Io(io) if io.rate.is_some() => Pace::HeldBack,
             Self::Files(files) if files.rate.is_some() => Pace::HeldBack,
+            Self::Paths(paths) if paths.rate.is_some() => Pace::HeldBack,
             // What a trace and a program do is known once they run.
-            Self::Kv(_) | Self::Io(_) | Self::Files(_) | Self::Replay(_) | Self::Command(_) => Pace::Free,
+            Self::Kv(_) | Self::Io(_) | Self::Files(_) | Self::Paths(_) | Self::Replay(_) | Self::Command(_) => {
+                Pace::Free
+            }
         }
     }
 
@@ -104,6 +112,7 @@ impl WorkloadSettings {
         match self {
             Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
             Self::Files(files) => FilesPlan::new(files).ok().map(|plan| plan.marker(seed)),
+            Self::Paths(paths) => PathsPlan::new(paths).ok().map(|plan| plan.marker(seed)),
             Self::Kv(_) | Self::Io(_) | Self::Replay(_) | Self::Command(_) => None,
         }
     }
@@ -112,7 +121,7 @@ impl WorkloadSettings {
     /// command. Other names are built in, or relative to a command's working directory.
     pub fn files_named(&self) -> Vec<PathBuf> {
         match self {
-            Self::Io(_) | Self::Files(_) => Vec::new(),
+            Self::Io(_) | Self::Files(_) | Self::Paths(_) => Vec::new(),
             Self::Kv(kv) => kv_files(kv),
             Self::Replay(replay) => replay::files_named(replay),
             Self::Command(settings) => command::files_named(settings),
@@ -134,7 +143,7 @@ impl WorkloadSettings {
     /// Whether the workload leaves its own data in its directory.
     pub fn keeps_data(&self) -> bool {
         match self {
-            Self::Command(_) | Self::Io(_) | Self::Files(_) => true,
+            Self::Command(_) | Self::Io(_) | Self::Files(_) | Self::Paths(_) => true,
             Self::Replay(replay) => replay.keeps_data(),
             // A fill starts with an empty database, but leaves one.
             Self::Kv(kv) => KvPlan::new(kv)
@@ -147,6 +156,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => io::changeable(io),
             Self::Files(_) => files::changeable(),
+            Self::Paths(_) => paths::changeable(),
             Self::Kv(_) => kv::changeable(),
             // A replay follows its trace.
             Self::Replay(_) | Self::Command(_) => Vec::new(),
@@ -169,6 +179,7 @@ impl WorkloadSettings {
         Ok(match self {
             Self::Io(_) => Self::Io(read(all)?),
             Self::Files(_) => Self::Files(read(all)?),
+            Self::Paths(_) => Self::Paths(read(all)?),
             Self::Kv(_) => Self::Kv(read(all)?),
             Self::Replay(_) => Self::Replay(read(all)?),
             Self::Command(_) => Self::Command(read(all)?),
@@ -186,6 +197,7 @@ impl WorkloadSettings {
                 io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
             }
             Self::Files(files) => files::validate(files).map_err(|error| (error.name.clone(), error.to_string())),
+            Self::Paths(paths) => paths::validate(paths).map_err(|error| (error.name.clone(), error.to_string())),
             Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
             Self::Replay(replay) => {
                 replay.check_trace().map_err(|error| (error.setting().to_owned(), error.to_string()))
@@ -202,6 +214,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => io.file_size.0,
             Self::Files(files) => FilesPlan::new(files).map_or(0, |plan| plan.bytes()),
+            Self::Paths(paths) => PathsPlan::new(paths).map_or(0, |plan| plan.bytes()),
             Self::Kv(kv) => match KvPlan::new(kv) {
                 Ok(plan) if plan.engine.storage == Storage::Disk && !plan.options.use_external_server() => {
                     plan.load_bytes().max(plan.fill_bytes())
@@ -215,7 +228,11 @@ impl WorkloadSettings {
 
     /// Whether the size of its data is not set, so that it scales to the disk.
     pub fn scales_to_disk(&self) -> bool {
-        matches!(self, Self::Files(files) if files.scales_to_disk())
+        match self {
+            Self::Files(files) => files.scales_to_disk(),
+            Self::Paths(paths) => paths.scales_to_disk(),
+            Self::Io(_) | Self::Kv(_) | Self::Replay(_) | Self::Command(_) => false,
+        }
     }
 
     /// The same workload with its data shrunk to the share `factor` (above 0, at most 1).
@@ -223,6 +240,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => Self::Io(io.shrunk(factor)),
             Self::Files(files) => Self::Files(files.shrunk(factor)),
+            Self::Paths(paths) => Self::Paths(paths.shrunk(factor)),
             Self::Kv(kv) => Self::Kv(kv.shrunk(factor)),
             // A trace has its own size.
             Self::Replay(replay) => Self::Replay(replay.clone()),
@@ -234,6 +252,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => to_map(io),
             Self::Files(files) => to_map(files),
+            Self::Paths(paths) => to_map(paths),
             Self::Kv(kv) => to_map(kv),
             Self::Replay(replay) => to_map(replay),
             Self::Command(command) => to_map(command),
@@ -341,6 +360,25 @@ mod tests {
         assert_eq!(with.validate(4096), Ok(()));
         assert_eq!(with.with("threads", &json!(0)).unwrap().validate(4096).unwrap_err().0, "threads");
         assert!(with.keeps_data() && with.files_named().is_empty() && with.marker(1).is_some());
+    }
+
+    #[test]
+    fn a_tree_of_paths_is_read_back_as_it_was_written() {
+        let storm = PathsSettings { files: Some(200), depth: "3-4".parse().unwrap(), ..PathsSettings::default() };
+        let value = serde_json::to_value(WorkloadSettings::Paths(storm)).unwrap();
+        assert_eq!((&value["kind"], &value["settings"]["depth"]), (&json!("paths"), &json!("3-4")));
+        let read: WorkloadSettings = serde_json::from_value(value).unwrap();
+        assert_eq!((read.kind(), read.unit(), read.pace()), ("paths", "ops/s", Pace::Free));
+        assert_eq!(read.with("rate", &json!("5/s")).unwrap().pace(), Pace::HeldBack);
+        assert_eq!(read.operations(), ["stat", "open", "read", "list"]);
+        let lists = read.with("list_proportion", &json!(5)).unwrap();
+        assert_eq!((lists.main_operation(), lists.validate(4096)), (Some("list"), Ok(())));
+        assert_eq!(read.bytes_to_prepare(), 200 << 16);
+        assert!(!read.scales_to_disk() && read.with("files", &Value::Null).unwrap().scales_to_disk());
+        assert_eq!(read.with("locality", &json!(1)).unwrap().validate(4096).unwrap_err().0, "locality");
+        assert_eq!(read.with("script", &json!("1m: depth = 9")).unwrap().validate(4096).unwrap_err().0, "script");
+        assert!(read.with("depth", &json!("deep")).unwrap_err().contains("such as 8"));
+        assert!(read.keeps_data() && read.files_named().is_empty() && read.marker(1).is_some());
     }
 
     #[test]

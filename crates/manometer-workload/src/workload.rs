@@ -12,6 +12,7 @@ use manometer_target::engine::EngineError;
 use manometer_target::engine::StateSampler;
 use manometer_target::engine::directory::{DatabaseDirectory, DatabaseReuse};
 use manometer_target::engine::external::ExternalCleanup;
+use rapidhash::v3::rapidhash_v3;
 
 use crate::error::WorkloadError;
 use crate::sample::{Counts, Sample};
@@ -174,6 +175,11 @@ pub struct WorkloadContext {
 }
 
 impl WorkloadContext {
+    /// The seed of the workload's threads: their random numbers differ from those of another workload with the same seed.
+    pub(crate) fn thread_seed(&self) -> u64 {
+        self.seed ^ rapidhash_v3(self.name.as_bytes())
+    }
+
     /// The workload's own folder.
     pub fn folder(&self) -> std::path::PathBuf {
         self.directory.join(&self.name)
@@ -190,6 +196,11 @@ pub struct WorkloadData {
 }
 
 impl WorkloadData {
+    /// Data in a folder alone.
+    pub(crate) fn in_folder(folder: DatabaseDirectory) -> Self {
+        Self { database: Some(folder), external: None }
+    }
+
     /// Removes it.
     ///
     /// # Errors

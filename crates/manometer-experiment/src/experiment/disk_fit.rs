@@ -86,6 +86,7 @@ impl Experiment {
             let setting = match &workload.settings {
                 WorkloadSettings::Io(_) => "file_size",
                 WorkloadSettings::Files(files) => files.scaling(),
+                WorkloadSettings::Paths(_) => "files",
                 WorkloadSettings::Kv(_) => "records",
                 WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => continue,
             };

@@ -34,7 +34,7 @@ fn path_settings(settings: &WorkloadSettings) -> Vec<&'static str> {
             ("workload", Path::new(&kv.workload).is_absolute()),
             ("properties_files", !kv.properties_files.is_empty()),
         ],
-        WorkloadSettings::Files(_) | WorkloadSettings::Command(_) => Vec::new(),
+        WorkloadSettings::Files(_) | WorkloadSettings::Paths(_) | WorkloadSettings::Command(_) => Vec::new(),
     };
     all.into_iter().filter(|(_, holds_path)| *holds_path).map(|(setting, _)| setting).collect()
 }

@@ -7,6 +7,7 @@ use manometer_workload::command::CommandSettings;
 use manometer_workload::files::FilesSettings;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::KvSettings;
+use manometer_workload::paths::PathsSettings;
 use manometer_workload::replay::ReplaySettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,8 @@ pub enum WorkloadTable {
     Io(IoSettings),
     /// Files that are created, written, read and deleted, as by a file server, a mail server or a database.
     Files(FilesSettings),
+    /// A tree of files that is looked up, opened, read and listed by path: metadata operations.
+    Paths(PathsSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
     /// Replay of a recorded trace on a key-value engine.

@@ -203,6 +203,8 @@ fn written_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
     match &workload.in_phase(phase).ok()?.settings {
         WorkloadSettings::Io(io) => io_written_per_s(io),
         WorkloadSettings::Files(files) => files::writes_per_s(files),
+        // It only reads; a file system may note the times of access.
+        WorkloadSettings::Paths(_) => Some(0.0),
         WorkloadSettings::Kv(kv) => reads_only(kv).then_some(0.0),
         settings @ WorkloadSettings::Replay(_) => (!settings.keeps_data()).then_some(0.0),
         WorkloadSettings::Command(_) => None,

@@ -304,6 +304,7 @@ fn the_files_that_ship_are_right() {
         ("rlsm-pressure.toml", 2, 9),
         ("rlsm-pressure-rocksdb.toml", 1, 9),
         ("recycle.toml", 8, 3),
+        ("metadata-storm.toml", 1, 5),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 use manometer_measure::{ByteSize, LatencyHistogram, MonotonicClock};
 use manometer_target::engine::EngineError;
@@ -14,19 +14,13 @@ use manometer_session::control::Controls;
 use manometer_session::error::SessionError;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::session;
-use manometer_workload::error::WorkloadError;
 use manometer_workload::files::{FilesError, FilesSettings, Personality};
-use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 
-use crate::support::workload_error;
+use crate::files_support::{Totals, disk, drive, facts_of, files_in, go_until, prepare, samples};
 
 const FILES: u64 = 50;
 const MEAN_BYTES: u64 = 8 << 10;
-
-fn disk() -> tempfile::TempDir {
-    tempfile::tempdir_in("/var/tmp").unwrap()
-}
 
 /// Small settings: a few hundred KiB of files or, for a database, 4 MiB and the log.
 fn small(personality: Personality) -> FilesSettings {
@@ -52,112 +46,6 @@ fn job(directory: &Path, settings: &FilesSettings) -> Job {
         removes: false,
         workload: WorkloadSettings::Files(settings.clone()),
     }
-}
-
-/// Runs a job; `react` answers each message with control lines.
-fn drive(
-    job: &Job,
-    mut react: impl FnMut(&Message, &Sender<Control>) + Send,
-) -> (Result<(), FilesError>, Vec<Message>) {
-    let (sender, receiver) = channel();
-    let mut received = Vec::new();
-    let mut sink = |message: Message| {
-        react(&message, &sender);
-        received.push(message);
-        Ok(())
-    };
-    let result = session::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
-    let error = |error| match workload_error(error) {
-        WorkloadError::Files(error) => error,
-        other => panic!("{other}"),
-    };
-    (result.map(drop).map_err(error), received)
-}
-
-/// Prepares the files, then stops.
-fn prepare(job: &Job) -> (Result<(), FilesError>, Vec<Message>) {
-    drive(job, |message, controls| {
-        if matches!(message, Message::Ready { .. }) {
-            controls.send(Control::Stop).unwrap();
-        }
-    })
-}
-
-/// Sends `go` when ready, and stops once the samples so far satisfy `enough`.
-fn go_until(mut enough: impl FnMut(&Totals) -> bool + Send) -> impl FnMut(&Message, &Sender<Control>) + Send {
-    let mut totals = Totals::default();
-    move |message, controls| match message {
-        Message::Ready { .. } => controls.send(Control::Go).unwrap(),
-        Message::Sample(sample) => {
-            totals.add(sample);
-            if enough(&totals) {
-                controls.send(Control::Stop).unwrap();
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Requests, bytes and missing files of each operation.
-#[derive(Debug, Default)]
-struct Totals(BTreeMap<String, [u64; 3]>);
-
-impl Totals {
-    fn of(received: &[Message]) -> Self {
-        let mut totals = Self::default();
-        samples(received).iter().for_each(|sample| totals.add(sample));
-        totals
-    }
-
-    fn add(&mut self, sample: &Sample) {
-        for (operation, done) in &sample.operations {
-            let own = self.0.entry(operation.clone()).or_default();
-            let more = [done.requests, done.bytes, done.missing];
-            own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
-        }
-    }
-
-    fn requests(&self, operation: &str) -> u64 {
-        self.0.get(operation).map_or(0, |done| done[0])
-    }
-
-    fn bytes(&self, operation: &str) -> u64 {
-        self.0.get(operation).map_or(0, |done| done[1])
-    }
-
-    fn missing(&self) -> u64 {
-        self.0.values().map(|done| done[2]).sum()
-    }
-
-    fn all_have(&self, requests: u64) -> bool {
-        self.0.values().all(|done| done[0] >= requests)
-    }
-}
-
-fn samples(received: &[Message]) -> Vec<&Sample> {
-    received
-        .iter()
-        .filter_map(|message| if let Message::Sample(sample) = message { Some(sample) } else { None })
-        .collect()
-}
-
-fn facts_of(received: &[Message]) -> Value {
-    let facts =
-        received.iter().find_map(|message| if let Message::Ready { facts } = message { Some(facts) } else { None });
-    json!(facts.unwrap())
-}
-
-/// All files below `folder` and their lengths.
-fn files_in(folder: &Path) -> BTreeMap<PathBuf, u64> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        if entry.file_type().unwrap().is_dir() {
-            found.extend(files_in(&entry.path()));
-        } else {
-            found.insert(entry.path(), entry.metadata().unwrap().len());
-        }
-    }
-    found
 }
 
 fn data(dir: &tempfile::TempDir) -> PathBuf {

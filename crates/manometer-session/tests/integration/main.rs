@@ -5,8 +5,10 @@
 
 mod command;
 mod files;
+mod files_support;
 mod io;
 mod kv;
 mod kv_changes;
+mod paths;
 mod replay;
 mod support;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::plan::FilesPlan;
 use super::settings::FilesSettings;
 use crate::change;
+use crate::file_threads::ThreadChange;
 use crate::setting_error::SettingError;
 
 /// The settings that can change while a workload runs, with the values that they take.
@@ -19,15 +20,15 @@ pub fn changeable() -> Vec<&'static str> {
     CHANGEABLE.iter().map(|(name, _)| *name).collect()
 }
 
-/// Applies `changes` to `current`, and plans the result.
-pub(super) fn apply(current: &FilesSettings, changes: &Settings) -> Result<(FilesSettings, FilesPlan), SettingError> {
-    let changed = change::apply("files", &CHANGEABLE, current, changes)?;
-    let plan = FilesPlan::new(&changed)?;
-    Ok((changed, plan))
+/// Applies `changes` to `current`.
+pub(super) fn apply(current: &FilesSettings, changes: &Settings) -> Result<ThreadChange<FilesSettings>, SettingError> {
+    let settings = change::apply("files", &CHANGEABLE, current, changes)?;
+    let plan = FilesPlan::new(&settings)?;
+    Ok(ThreadChange { settings, threads: plan.threads, rate: plan.rate, values: values_of(&plan, changes) })
 }
 
 /// The values that the names of `changes` have in `plan`.
-pub(super) fn values_of(plan: &FilesPlan, changes: &Settings) -> Settings {
+fn values_of(plan: &FilesPlan, changes: &Settings) -> Settings {
     let value = |name: &str| match name {
         "threads" => Value::from(plan.threads),
         "rate" => serde_json::to_value(plan.rate).unwrap_or_default(),
@@ -62,13 +63,14 @@ mod tests {
     #[test]
     fn changes_take_effect_together_and_reported() {
         let line = changes("threads=4 rate=100/s");
-        let (changed, plan) = apply(&mail(), &line).unwrap();
-        assert_eq!(changed, FilesSettings { threads: Some(4), rate: Some(Rate::Requests(100.0)), ..mail() });
-        assert_eq!(json!(values_of(&plan, &line)), json!({ "threads": 4, "rate": "100/s" }));
-        let line = changes("rate=null");
-        let (unlimited, plan) = apply(&changed, &line).unwrap();
-        assert_eq!(unlimited.rate, None);
-        assert_eq!(json!(values_of(&plan, &line)), json!({ "rate": null }));
+        let changed = apply(&mail(), &line).unwrap();
+        let rate = Some(Rate::Requests(100.0));
+        assert_eq!(changed.settings, FilesSettings { threads: Some(4), rate, ..mail() });
+        assert_eq!((changed.threads, changed.rate), (4, rate));
+        assert_eq!(json!(changed.values), json!({ "threads": 4, "rate": "100/s" }));
+        let unlimited = apply(&changed.settings, &changes("rate=null")).unwrap();
+        assert_eq!((unlimited.settings.rate, unlimited.rate), (None, None));
+        assert_eq!(json!(unlimited.values), json!({ "rate": null }));
     }
 
     #[test]

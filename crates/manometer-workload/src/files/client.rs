@@ -1,19 +1,18 @@
 //! A client of a file tree: each operation once, as one or a few system calls.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use manometer_target::file::DataGenerator;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::file_io::{IO_BYTES, create, write_bytes};
+use super::append_size::append_bytes;
 use super::file_pool::{FileState, TakenFile};
 use super::file_tree::FileTree;
-use super::operation::Operation;
-use super::shared::{Shared, ThreadEnd};
-use super::sizes::append_bytes;
+use crate::file_threads::file_io::{IO_BYTES, create, read_to_end, write_bytes};
+use crate::file_threads::{Operation, Shared, ThreadEnd};
 
 /// One client thread.
 pub(super) struct FileClient<'a> {
@@ -73,13 +72,13 @@ impl<'a> FileClient<'a> {
 
     /// Writes all of a new file.
     pub(super) fn write_whole(&mut self, taken_file: &TakenFile, file: &File, path: &Path) -> Result<(), ThreadEnd> {
-        let bytes = self.file_tree.sizes.of(taken_file.0);
+        let bytes = self.file_tree.size_of(taken_file.0);
         self.attempt(Operation::Write, path, |own| own.write(file, bytes)).map(drop)
     }
 
     /// Appends to a file.
     pub(super) fn append(&mut self, file: &File, path: &Path) -> Result<(), ThreadEnd> {
-        let bytes = append_bytes(self.shared.plan.mean_append_bytes, &mut self.random);
+        let bytes = append_bytes(self.file_tree.mean_append_bytes, &mut self.random);
         self.attempt(Operation::Append, path, |own| own.write(file, bytes)).map(drop)
     }
 
@@ -138,15 +137,7 @@ impl<'a> FileClient<'a> {
         Ok(((), bytes))
     }
 
-    fn read(&mut self, mut file: &File) -> io::Result<((), u64)> {
-        let mut bytes = 0;
-        loop {
-            match file.read(&mut self.buffer) {
-                Ok(0) => return Ok(((), bytes)),
-                Ok(more) => bytes += more as u64,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+    fn read(&mut self, file: &File) -> io::Result<((), u64)> {
+        Ok(((), read_to_end(file, &mut self.buffer)?))
     }
 }

@@ -1,7 +1,7 @@
 //! A file server: whole files are written, appended to, read, deleted and looked up.
 
 use super::client::FileClient;
-use super::shared::ThreadEnd;
+use crate::file_threads::ThreadEnd;
 
 /// One loop, in the order of Filebench's `fileserver`.
 pub(super) fn run_loop(client: &mut FileClient<'_>) -> Result<(), ThreadEnd> {

@@ -1,36 +1,29 @@
 //! Files that are created, written, appended to, read, made durable, looked up and deleted: Filebench's file server, mail
 //! server and database, on a real file system.
 //!
-//! The plan completes and checks [`FilesSettings`], [`run`] creates the files and runs the threads. `fileserver.rs` and
-//! `varmail.rs` hold the loop of each personality; `oltp` has a folder for its kinds of threads.
+//! The plan completes and checks [`FilesSettings`], [`run`] creates the files and runs the threads
+//! (`crate::file_threads`). `fileserver.rs` and `varmail.rs` hold the loop of each personality; `oltp` has a folder for its
+//! kinds of threads.
 
 mod aligned_buffer;
+mod append_size;
 mod change;
 mod client;
-mod counts;
 mod directory_tree;
-mod error;
-mod file_io;
 mod file_pool;
 mod file_tree;
 mod fileserver;
 mod oltp;
-mod operation;
-mod pace;
 mod plan;
 mod run;
 mod settings;
-mod shared;
-mod sizes;
 #[cfg(test)]
 mod tests;
-mod thread_gate;
 mod tree_worker;
 mod varmail;
-mod workload;
 
+pub use crate::file_threads::FilesError;
 pub use change::changeable;
-pub use error::FilesError;
 pub(crate) use plan::FilesPlan;
 pub use run::run;
 pub use settings::{FilesSettings, Personality};
@@ -45,8 +38,10 @@ pub fn validate(settings: &FilesSettings) -> Result<(), crate::setting_error::Se
 
 /// The operations of `settings`; none where they are invalid.
 pub fn operations(settings: &FilesSettings) -> Vec<&'static str> {
-    FilesPlan::new(settings)
-        .map_or_else(|_| Vec::new(), |plan| plan.operations().iter().map(|one| one.name()).collect())
+    match FilesPlan::new(settings) {
+        Ok(plan) => plan::operations(plan.personality).iter().map(|one| one.name()).collect(),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Whether a run leaves the files as it found them, so that they can be created ahead.

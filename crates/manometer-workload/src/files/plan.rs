@@ -5,8 +5,8 @@ use manometer_target::engine::directory::DatabaseManifest;
 use serde_json::Value;
 
 use super::oltp::ratios::WRITTEN_PER_READ_BYTES;
-use super::operation::Operation;
 use super::settings::{FilesSettings, Personality};
+use crate::file_threads::{Operation, check_threads};
 use crate::setting_error::SettingError;
 
 const KIB: u64 = 1 << 10;
@@ -16,8 +16,6 @@ const GIB: u64 = 1 << 30;
 const MAX_FILES: u64 = 1 << 27;
 /// Each of `oltp`'s threads that write holds all files open.
 const MAX_OLTP_FILES: u64 = 64;
-/// Each thread has a file open, and a process may have 1,024 open by default.
-pub(super) const MAX_THREADS: u32 = 512;
 /// A file or an append longer than this is a mistake.
 const MAX_BYTES: u64 = 1 << 50;
 
@@ -85,7 +83,7 @@ impl FilesPlan {
         plan.check_personality(settings)?;
         plan.check_files()?;
         plan.check_sizes()?;
-        plan.check_threads()?;
+        check_threads(plan.threads, plan.rate)?;
         Ok(plan)
     }
 
@@ -137,19 +135,6 @@ impl FilesPlan {
         Ok(())
     }
 
-    fn check_threads(&self) -> Result<(), SettingError> {
-        if !(1..=MAX_THREADS).contains(&self.threads) {
-            let wanted = format!("write a whole number from 1 to {MAX_THREADS}");
-            return Err(SettingError::new("threads", self.threads, wanted));
-        }
-        match self.rate {
-            Some(rate @ Rate::Bytes(_)) => {
-                Err(SettingError::new("rate", rate, "write operations such as 1000/s: they move bytes as they come"))
-            }
-            Some(Rate::Requests(_)) | None => Ok(()),
-        }
-    }
-
     /// Whether a run leaves the files as another run needs them.
     pub(crate) fn is_stable(&self) -> bool {
         self.personality == Personality::Oltp
@@ -180,15 +165,6 @@ impl FilesPlan {
         let left = (self.bytes() as f64 * factor - LOG_FILE_BYTES as f64).max(0.0) / self.files as f64;
         let units = left as u64 / OLTP_UNIT_BYTES;
         ByteSize(units.max(1) * OLTP_UNIT_BYTES)
-    }
-
-    pub(super) fn operations(&self) -> &'static [Operation] {
-        use Operation::{Append, Create, Delete, Fsync, Log, Open, Read, Stat, Write};
-        match self.personality {
-            Personality::Fileserver => &[Create, Write, Open, Append, Read, Delete, Stat],
-            Personality::Varmail => &[Delete, Create, Append, Fsync, Open, Read],
-            Personality::Oltp => &[Read, Write, Log],
-        }
     }
 
     /// The marker of the files.
@@ -224,6 +200,16 @@ impl FilesPlan {
             Personality::Varmail => rate * 2.0 * append / 10.0,
             Personality::Oltp => rate * WRITTEN_PER_READ_BYTES,
         })
+    }
+}
+
+/// The operations of a personality.
+pub(super) fn operations(personality: Personality) -> &'static [Operation] {
+    use Operation::{Append, Create, Delete, Fsync, Log, Open, Read, Stat, Write};
+    match personality {
+        Personality::Fileserver => &[Create, Write, Open, Append, Read, Delete, Stat],
+        Personality::Varmail => &[Delete, Create, Append, Fsync, Open, Read],
+        Personality::Oltp => &[Read, Write, Log],
     }
 }
 

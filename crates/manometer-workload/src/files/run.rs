@@ -1,26 +1,24 @@
 //! Runs a `files` workload: checks the settings, creates the files, reports the facts, runs the threads.
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::thread::Builder;
 
 use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, Rate};
-use manometer_target::engine::directory::DatabaseDirectory;
-use rapidhash::v3::rapidhash_v3;
 use serde_json::{Value, json};
 
-use super::counts::SKIPPED;
 use super::file_tree::FileTree;
 use super::oltp::{self, Database};
-use super::plan::{FilesPlan, MAX_THREADS};
+use super::plan::{FilesPlan, operations};
 use super::settings::{FilesSettings, Personality};
-use super::shared::{Shared, ThreadEnd};
-use super::workload::FilesWorkload;
-use super::{FilesError, tree_worker};
+use super::{FilesError, change, tree_worker};
 use crate::error::WorkloadError;
-use crate::sample::{Counts, Sample};
-use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
+use crate::file_threads::creation::ReportProgress;
+use crate::file_threads::{
+    FileWork, Operation, Prepared, PreparedFolder, SKIPPED, Shared, ThreadChange, ThreadEnd, prepare_folder,
+    run_threads,
+};
+use crate::setting_error::SettingError;
+use crate::workload::{Driver, WorkloadContext, WorkloadData};
 
 /// The files of a run.
 enum DataSet {
@@ -40,94 +38,45 @@ pub fn run(
     clock: &dyn Clock,
 ) -> Result<WorkloadData, WorkloadError> {
     let plan = FilesPlan::new(settings).map_err(FilesError::from)?;
-    let mut folder = DatabaseDirectory::prepare(&place.folder(), plan.marker(place.seed), place.existing)
-        .map_err(FilesError::from)?;
-    let is_reused = folder.is_reused();
-    if !is_reused {
-        let mut progress = Progress::new(driver, "writing files");
-        let created = create(&plan, &folder.database(), place.seed, &mut progress, clock);
-        if let Err(error) = created {
-            // Incomplete files are useless and take space. The error of creating them matters more than one of removing them.
-            let _ = folder.remove();
-            return Err(error.into());
-        }
-        if progress.is_stopped {
-            return Ok(WorkloadData { database: Some(folder), external: None });
-        }
-        folder.set_loaded().map_err(FilesError::from)?;
-    }
+    let data_seed = place.seed ^ clock.now_ns();
+    let mut create =
+        |root: &Path, progress: &mut ReportProgress<'_>| create(&plan, root, (place.seed, data_seed), progress);
+    let mut folder = match prepare_folder(place, plan.marker(place.seed), driver, &mut create)? {
+        PreparedFolder::Complete(folder) => folder,
+        PreparedFolder::Stopped(folder) => return Ok(WorkloadData::in_folder(folder)),
+    };
     let data = DataSet::new(&plan, place.seed, &folder.database())?;
     if !plan.is_stable() {
         folder.set_changed().map_err(FilesError::from)?;
     }
     let notes: Vec<String> = scaled(&plan).into_iter().chain(data.note()).collect();
-    let facts = facts(&plan, settings.rate, &data, is_reused, &notes);
-    // The random numbers of each thread differ from those of another workload with the same seed.
-    let seed = place.seed ^ rapidhash_v3(place.name.as_bytes());
-    work(&plan, &data, (settings, seed), (facts, notes), driver, clock)?;
-    Ok(WorkloadData { database: Some(folder), external: None })
+    let prepared = Prepared {
+        work: &data,
+        settings: settings.clone(),
+        threads: plan.threads,
+        rate: plan.rate,
+        seed: place.thread_seed(),
+        facts: facts(&plan, settings.rate, &data, folder.is_reused(), &notes),
+        notes,
+        script: Vec::new(),
+    };
+    run_threads(prepared, driver, clock)?;
+    Ok(WorkloadData::in_folder(folder))
 }
 
 /// Creates the files, unless `progress` breaks.
 fn create(
     plan: &FilesPlan,
     root: &Path,
-    seed: u64,
-    progress: &mut Progress<'_>,
-    clock: &dyn Clock,
+    (seed, data_seed): (u64, u64),
+    progress: &mut ReportProgress<'_>,
 ) -> Result<(), FilesError> {
-    let data_seed = seed ^ clock.now_ns();
-    let progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()> = &mut |done, total| progress.report(done, total);
     match plan.personality {
         Personality::Oltp => oltp::create(plan, root, data_seed, progress),
         Personality::Fileserver | Personality::Varmail => {
             FileTree::new(plan, seed, root).create(plan, data_seed, progress)
         }
     }
-}
-
-/// Runs the threads until the workload ends.
-fn work(
-    plan: &FilesPlan,
-    data: &DataSet,
-    (settings, seed): (&FilesSettings, u64),
-    (facts, notes): (Settings, Vec<String>),
-    driver: &mut dyn Driver,
-    clock: &dyn Clock,
-) -> Result<(), WorkloadError> {
-    let shared = Shared::new(plan, seed, clock, MAX_THREADS + data.writers());
-    let mut counted_ns = clock.now_ns();
-    let driven = std::thread::scope(|scope| {
-        let (shared, writers) = (&shared, data.writers());
-        // Writers have the first numbers, for any number of readers.
-        let mut start = |number: u32| {
-            let run = move || {
-                if let Err(ThreadEnd::Failed(error)) = data.work(shared, number, writers) {
-                    shared.fail(error);
-                    data.close();
-                }
-            };
-            let started = Builder::new().spawn_scoped(scope, run);
-            started.map(drop).map_err(|source| FilesError::Thread { number: number + 1, source })
-        };
-        let started = (0..writers).try_for_each(&mut start);
-        let mut start_reader = |number: u32| start(number + writers);
-        let driven = started.map_err(WorkloadError::from).and_then(|()| {
-            let mut workload = FilesWorkload::new(shared, settings.clone(), &mut start_reader, notes)?;
-            let driven = driver.drive(PreparedWorkload { facts, state: None, script: Vec::new() }, &mut workload);
-            counted_ns = workload.counted_ns;
-            driven
-        });
-        shared.gate.stop();
-        data.close();
-        driven
-    });
-    // Operations that completed while the threads ended count as well.
-    let t_ns = clock.now_ns();
-    let Counts { operations, dropped, state } = shared.counts.take_counts(plan.operations());
-    let length_ns = t_ns.saturating_sub(counted_ns);
-    driver.emit(WorkloadEvent::Sample(Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None }));
-    shared.into_failed().map_or(driven, |error| Err(error.into()))
 }
 
 impl DataSet {
@@ -138,23 +87,6 @@ impl DataSet {
         })
     }
 
-    /// Threads in addition to those of the settings.
-    fn writers(&self) -> u32 {
-        match self {
-            Self::FileTree(_) => 0,
-            Self::Database(database) => database.writers(),
-        }
-    }
-
-    /// Runs the thread `number`; the first `writers` threads are writers.
-    fn work(&self, shared: &Shared<'_>, number: u32, writers: u32) -> Result<(), ThreadEnd> {
-        match self {
-            Self::FileTree(file_tree) => tree_worker::work(file_tree, shared, number),
-            Self::Database(database) if number < writers => database.write(shared, number),
-            Self::Database(database) => database.read(shared, number, number - writers),
-        }
-    }
-
     /// A note for the user.
     fn note(&self) -> Option<String> {
         match self {
@@ -162,8 +94,42 @@ impl DataSet {
             Self::Database(database) => database.note(),
         }
     }
+}
 
-    /// Releases waiting threads, for good.
+impl FileWork for DataSet {
+    type Settings = FilesSettings;
+
+    fn operations(&self) -> &'static [Operation] {
+        match self {
+            Self::FileTree(file_tree) => operations(file_tree.personality),
+            Self::Database(_) => operations(Personality::Oltp),
+        }
+    }
+
+    fn skips(&self) -> bool {
+        true
+    }
+
+    fn writers(&self) -> u32 {
+        match self {
+            Self::FileTree(_) => 0,
+            Self::Database(database) => database.writers(),
+        }
+    }
+
+    fn work(&self, shared: &Shared<'_>, number: u32) -> Result<(), ThreadEnd> {
+        let writers = self.writers();
+        match self {
+            Self::FileTree(file_tree) => tree_worker::work(file_tree, shared, number),
+            Self::Database(database) if number < writers => database.write(shared, number),
+            Self::Database(database) => database.read(shared, number, number - writers),
+        }
+    }
+
+    fn apply(&self, current: &FilesSettings, changes: &Settings) -> Result<ThreadChange<FilesSettings>, SettingError> {
+        change::apply(current, changes)
+    }
+
     fn close(&self) {
         match self {
             Self::FileTree(file_tree) => file_tree.pool.close(),

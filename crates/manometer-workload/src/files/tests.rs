@@ -4,10 +4,10 @@ use std::fs;
 
 use manometer_measure::{ByteSize, MonotonicClock};
 use manometer_testing::{Cause, memory_file_system, skip};
+use manometer_trace::synthesis::paths::FileSizes;
 
 use super::file_tree::FileTree;
 use super::oltp::Database;
-use super::sizes::Sizes;
 use super::{FilesPlan, FilesSettings, Personality};
 
 /// A database of two files of two mebibytes and a log.
@@ -29,11 +29,11 @@ fn files_have_the_sizes_that_the_seed_draws() {
     let mut progress = |_, _| std::ops::ControlFlow::Continue(());
     let data_seed = manometer_measure::Clock::now_ns(&MonotonicClock);
     FileTree::new(&plan, 1, dir.path()).create(&plan, data_seed, &mut progress).unwrap();
-    let sizes = Sizes::new(MEAN_BYTES, 1);
+    let sizes = FileSizes::new(MEAN_BYTES, 1);
     let created: Vec<_> = fs::read_dir(dir.path()).unwrap().map(Result::unwrap).collect();
     assert_eq!(created.len(), 40);
     for file in created {
-        let taken_file = file.file_name().to_str().unwrap().parse().unwrap();
+        let taken_file: u64 = file.file_name().to_str().unwrap().parse().unwrap();
         assert_eq!(file.metadata().unwrap().len(), sizes.of(taken_file), "{}", file.path().display());
     }
 }

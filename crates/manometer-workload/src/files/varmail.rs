@@ -1,7 +1,7 @@
 //! A mail server: messages are delivered, read and marked, read, and removed; what is written is made durable.
 
 use super::client::FileClient;
-use super::shared::ThreadEnd;
+use crate::file_threads::ThreadEnd;
 
 /// One loop, in the order of Filebench's `varmail`.
 pub(super) fn run_loop(client: &mut FileClient<'_>) -> Result<(), ThreadEnd> {

@@ -18,6 +18,7 @@ mod interleaved;
 mod io;
 mod isolate;
 mod pacing;
+mod paths;
 mod prepare;
 mod queue;
 mod real_verdicts;

@@ -7,6 +7,7 @@ use manometer_measure::Span;
 use manometer_measure::suggest::correction;
 use manometer_workload::io::parse_script;
 use manometer_workload::kv::read_script;
+use manometer_workload::paths;
 use manometer_workload::script::ScriptStep;
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::Value;
@@ -238,6 +239,7 @@ pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
     match &neighbour.workload.settings {
         WorkloadSettings::Io(io) => io.script.as_deref(),
         WorkloadSettings::Kv(kv) => kv.script.as_deref(),
+        WorkloadSettings::Paths(paths) => paths.script.as_deref(),
         WorkloadSettings::Files(_) | WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => None,
     }
 }
@@ -292,6 +294,11 @@ fn take_timetable(settings: &mut WorkloadSettings, block_size: u64) -> Vec<Scrip
         WorkloadSettings::Kv(kv) => {
             let steps = read_script(kv).unwrap_or_default();
             kv.script = None;
+            steps
+        }
+        WorkloadSettings::Paths(paths) => {
+            let steps = paths::read_script(paths).unwrap_or_default();
+            paths.script = None;
             steps
         }
         WorkloadSettings::Files(_) | WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => Vec::new(),

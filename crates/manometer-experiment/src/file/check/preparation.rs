@@ -63,7 +63,7 @@ pub(super) fn unsupported(run: &Experiment) -> Option<String> {
         WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => true,
         // A run creates and deletes files.
         WorkloadSettings::Files(files) => !files::is_stable(files),
-        WorkloadSettings::Io(_) | WorkloadSettings::Kv(_) => false,
+        WorkloadSettings::Io(_) | WorkloadSettings::Paths(_) | WorkloadSettings::Kv(_) => false,
     };
     let outlives = !other_data && primary.settings.keeps_data();
     if prepare.settle.is_some() && !outlives {

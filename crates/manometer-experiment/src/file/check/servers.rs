@@ -15,7 +15,10 @@ pub(super) fn flush_conflict(run: &Experiment) -> Option<String> {
             let servers = match &workload.settings {
                 WorkloadSettings::Kv(kv) => kv.servers(),
                 WorkloadSettings::Replay(replay) => replay.options.as_ref().and_then(ExternalServers::of),
-                WorkloadSettings::Io(_) | WorkloadSettings::Files(_) | WorkloadSettings::Command(_) => None,
+                WorkloadSettings::Io(_)
+                | WorkloadSettings::Files(_)
+                | WorkloadSettings::Paths(_)
+                | WorkloadSettings::Command(_) => None,
             };
             Some((workload.name.as_str(), servers?))
         })

@@ -94,7 +94,8 @@ impl Checker<'_> {
                     "`kind` is missing",
                     Some(&node.key_origin),
                     Some(
-                        "write `kind = \"io\"`, `kind = \"files\"`, `kind = \"kv\"`, `kind = \"replay\"` or `kind = \"command\"`",
+                        "write `kind = \"io\"`, `kind = \"files\"`, `kind = \"paths\"`, `kind = \"kv\"`, `kind = \"replay\"` or \
+                         `kind = \"command\"`",
                     ),
                 );
                 return None;
@@ -108,7 +109,7 @@ impl Checker<'_> {
         };
         let Some(mut known) = setting_names(&kind) else {
             let origin = node.get("kind").map(|node| node.origin.clone());
-            let help = "expected one of `io`, `files`, `kv`, `replay`, `command`";
+            let help = "expected one of `io`, `files`, `paths`, `kv`, `replay`, `command`";
             self.report(format!("`{kind}` is not a kind of workload"), origin.as_ref(), Some(help));
             return None;
         };
@@ -130,6 +131,7 @@ impl Checker<'_> {
         let settings = match kind.as_str() {
             "io" => WorkloadSettings::Io(self.read(&own, "io")?),
             "files" => WorkloadSettings::Files(self.read(&own, "files")?),
+            "paths" => WorkloadSettings::Paths(self.read(&own, "paths")?),
             "replay" => WorkloadSettings::Replay(self.read(&own, "replay")?),
             "command" => WorkloadSettings::Command(self.read(&own, "command")?),
             _ => WorkloadSettings::Kv(self.read(&own, "kv")?),
@@ -197,6 +199,7 @@ pub(super) fn setting_names(kind: &str) -> Option<Vec<String>> {
     match kind {
         "io" => Some(property_names::<manometer_workload::io::IoSettings>()),
         "files" => Some(property_names::<manometer_workload::files::FilesSettings>()),
+        "paths" => Some(property_names::<manometer_workload::paths::PathsSettings>()),
         "kv" => Some(property_names::<manometer_workload::kv::KvSettings>()),
         "replay" => Some(property_names::<ReplaySettings>()),
         "command" => Some(property_names::<manometer_workload::command::CommandSettings>()),

@@ -32,6 +32,7 @@ impl ExistingData {
                 io::paths_in(folder, settings).into_iter().map(length).collect::<Option<_>>().map(Self::Files)
             }
             WorkloadSettings::Files(_)
+            | WorkloadSettings::Paths(_)
             | WorkloadSettings::Kv(_)
             | WorkloadSettings::Replay(_)
             | WorkloadSettings::Command(_) => {

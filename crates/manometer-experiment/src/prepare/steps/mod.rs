@@ -39,7 +39,7 @@ fn is_rewritten(experiment: &Experiment, workload: &Workload) -> bool {
 /// does not change them.
 pub(crate) fn can_be_created_ahead(workload: &Workload) -> bool {
     match &workload.settings {
-        WorkloadSettings::Io(_) => true,
+        WorkloadSettings::Io(_) | WorkloadSettings::Paths(_) => true,
         WorkloadSettings::Files(files) => files::is_stable(files),
         WorkloadSettings::Kv(kv) => {
             let stable = KvPlan::new(kv).is_ok_and(|plan| plan.spec.unstable().is_none());
@@ -122,7 +122,10 @@ pub(super) fn engine_of(workload: &Workload) -> &str {
     match &workload.settings {
         WorkloadSettings::Kv(kv) => &kv.engine,
         WorkloadSettings::Replay(replay) => &replay.engine,
-        WorkloadSettings::Io(_) | WorkloadSettings::Files(_) | WorkloadSettings::Command(_) => "",
+        WorkloadSettings::Io(_)
+        | WorkloadSettings::Files(_)
+        | WorkloadSettings::Paths(_)
+        | WorkloadSettings::Command(_) => "",
     }
 }
 

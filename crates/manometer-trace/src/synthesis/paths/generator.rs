@@ -94,9 +94,9 @@ mod tests {
         all
     }
 
-    /// Numbers of the seed, section 4.2.2, on a tenth of the accesses.
+    /// Numbers of Song 2018, section 4.2.2, on a tenth of the accesses.
     #[test]
-    fn the_default_is_the_archive_of_the_seed() {
+    fn the_default_is_the_archive_of_song() {
         let accesses = read(1, 300_000);
         assert_eq!(accesses.len(), 300_000);
         let depth = |path: &str| path.matches('/').count();

@@ -2,8 +2,8 @@
 //!
 //! [`PathModel`] describes the tree and the accesses. [`PathTree`] names its files and directories, [`FileSizes`] draws
 //! their sizes, [`PathAccesses`] the next file, and [`PathGenerator`] is a trace of accesses, with the path as the key. The
-//! default model has the character of the archive of the seed (N. Y. Song, section 4.2.2): 100,000 files of 64 KB on average,
-//! eight to ten deep, mostly below 100 KB, files of one directory accessed repeatedly. What the seed does not say is
+//! default model has the character of the archive of Song 2018, section 4.2.2: 100,000 files of 64 KB on average,
+//! eight to ten deep, mostly below 100 KB, files of one directory accessed repeatedly. What Song does not say is
 //! chosen: files per directory, popularity, the length of stays.
 
 mod accesses;

@@ -5,10 +5,9 @@ use std::io;
 use manometer_target::file::{self, BackendOptions, Completion, DataGenerator, IoBackend, IoOperation, Submission};
 
 use super::super::FilesError;
-use super::super::operation::Operation;
-use super::super::shared::{Shared, ThreadEnd};
 use super::ratios::BATCH;
 use super::{BlockChooser, Database};
+use crate::file_threads::{Operation, Shared, ThreadEnd};
 
 /// The longest wait for writes between two polls.
 const GATE_POLL_NS: u64 = 10_000_000;
@@ -19,7 +18,7 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Resu
         depth: BATCH,
         slot_bytes: database.request_bytes,
         write: true,
-        direct: shared.plan.direct,
+        direct: database.direct,
         dsync: true,
         memory_bytes: 0,
     };

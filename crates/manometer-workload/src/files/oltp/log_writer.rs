@@ -8,14 +8,13 @@ use manometer_target::file::{DataGenerator, FileError};
 
 use super::super::FilesError;
 use super::super::aligned_buffer::AlignedBuffer;
-use super::super::operation::Operation;
 use super::super::plan::LOG_FILE_BYTES;
-use super::super::shared::{Shared, ThreadEnd};
 use super::Database;
 use super::ratios::LOG_REQUEST_BYTES;
+use crate::file_threads::{Operation, Shared, ThreadEnd};
 
 pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
-    let file = open(&database.log, shared.plan.direct)?;
+    let file = open(&database.log, database.direct)?;
     let mut data = DataGenerator::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index));
     let mut memory = AlignedBuffer::new(LOG_REQUEST_BYTES as usize);
     let mut offset = 0;

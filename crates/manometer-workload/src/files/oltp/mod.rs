@@ -10,7 +10,6 @@ mod reader;
 mod writer_schedule;
 
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
@@ -24,7 +23,8 @@ use self::ratios::{DB_WRITER_RATIO, DB_WRITERS, LOG_WRITER_RATIO, REQUEST_BYTES}
 use self::writer_schedule::WriterSchedule;
 use super::FilesError;
 use super::plan::{FilesPlan, LOG_FILE_BYTES};
-use super::shared::{Shared, ThreadEnd};
+use crate::file_threads::creation::ReportProgress;
+use crate::file_threads::{Shared, ThreadEnd};
 
 /// The block size where the file system does not report it.
 const USUAL_BLOCK_BYTES: u64 = 4096;
@@ -35,6 +35,7 @@ pub(super) struct Database {
     log: PathBuf,
     opened: Vec<File>,
     request_bytes: u32,
+    direct: bool,
     engine: IoEngine,
     writer_schedule: WriterSchedule,
 }
@@ -51,7 +52,7 @@ pub(super) fn create(
     plan: &FilesPlan,
     root: &Path,
     data_seed: u64,
-    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    progress: &mut ReportProgress<'_>,
 ) -> Result<(), FilesError> {
     let free = mount::free_bytes(root);
     if let Some(free) = free.filter(|free| *free < plan.bytes()) {
@@ -87,6 +88,7 @@ impl Database {
             log,
             opened,
             request_bytes: request_bytes(block),
+            direct: plan.direct,
             engine: file::best_available(),
             writer_schedule: WriterSchedule::new(
                 [vec![DB_WRITER_RATIO; DB_WRITERS as usize], vec![LOG_WRITER_RATIO]].concat(),

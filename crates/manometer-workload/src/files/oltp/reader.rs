@@ -3,9 +3,8 @@
 use std::os::unix::fs::FileExt as _;
 
 use super::super::aligned_buffer::AlignedBuffer;
-use super::super::operation::Operation;
-use super::super::shared::{Shared, ThreadEnd};
 use super::{BlockChooser, Database};
+use crate::file_threads::{Operation, Shared, ThreadEnd};
 
 pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), ThreadEnd> {
     let mut places = BlockChooser::new(database, shared, index);

@@ -1,4 +1,4 @@
-//! Errors of a `files` workload.
+//! Errors of a workload of files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use manometer_target::file::FileError;
 
 use crate::setting_error::SettingError;
 
-/// Why a `files` workload failed.
+/// Why a workload of files failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilesError {
@@ -25,14 +25,14 @@ pub enum FilesError {
     File(#[from] FileError),
     /// The files do not fit.
     #[error(
-        "no space left in {}: {files} files need {wanted} in all, {free} are free; set `{setting}` lower, or \
+        "no space left in {}: {files} files and directories need {wanted} in all, {free} are free; set `{setting}` lower, or \
          free space",
         path.display()
     )]
     NoSpace {
         /// The folder.
         path: PathBuf,
-        /// How many files.
+        /// How many files and directories.
         files: u64,
         /// Their bytes, in whole blocks.
         wanted: ByteSize,
@@ -43,14 +43,14 @@ pub enum FilesError {
     },
     /// The file system has too few inodes.
     #[error(
-        "too few inodes for {files} files in {}: its file system can create {free} more; set `files` lower, or create \
+        "too few inodes for {files} files and directories in {}: its file system can create {free} more; set `files` lower, or create \
          a file system with more inodes",
         path.display()
     )]
     NoInodes {
         /// The folder.
         path: PathBuf,
-        /// How many files.
+        /// How many files and directories.
         files: u64,
         /// How many there can be.
         free: u64,
@@ -106,7 +106,7 @@ pub enum FilesError {
 
 impl FilesError {
     /// The error of `operation` on `path`.
-    pub(super) fn of(operation: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn of(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

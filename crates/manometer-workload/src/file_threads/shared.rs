@@ -4,18 +4,16 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use manometer_measure::Clock;
+use manometer_measure::{Clock, Rate};
 
-use super::FilesError;
 use super::counts::FileCounts;
-use super::operation::Operation;
 use super::pace::Pace;
-use super::plan::FilesPlan;
 use super::thread_gate::ThreadGate;
+use super::{FilesError, Operation};
 
 /// Why a thread ends.
 #[derive(Debug)]
-pub(super) enum ThreadEnd {
+pub(crate) enum ThreadEnd {
     /// The workload was stopped.
     Stopped,
     /// It failed.
@@ -29,39 +27,42 @@ impl From<FilesError> for ThreadEnd {
 }
 
 /// The context of all threads.
-pub(super) struct Shared<'a> {
-    pub(super) plan: &'a FilesPlan,
-    pub(super) seed: u64,
-    pub(super) clock: &'a dyn Clock,
-    pub(super) gate: ThreadGate,
-    pub(super) pace: Pace,
-    pub(super) counts: FileCounts,
+pub(crate) struct Shared<'a> {
+    pub(crate) seed: u64,
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) gate: ThreadGate,
+    pub(crate) pace: Pace,
+    pub(crate) counts: FileCounts,
     /// The first error of a thread.
     failed: Mutex<Option<FilesError>>,
 }
 
 impl<'a> Shared<'a> {
-    /// For at most `threads` threads, which wait.
-    pub(super) fn new(plan: &'a FilesPlan, seed: u64, clock: &'a dyn Clock, threads: u32) -> Self {
+    /// For threads counted by `counts`, of which the first `active` keep `rate` together; all wait.
+    pub(crate) fn new(
+        (active, rate): (u32, Option<Rate>),
+        seed: u64,
+        clock: &'a dyn Clock,
+        counts: FileCounts,
+    ) -> Self {
         Self {
-            plan,
             seed,
             clock,
-            gate: ThreadGate::new(plan.threads),
-            pace: Pace::new(plan.rate, clock.now_ns()),
-            counts: FileCounts::new(threads),
+            gate: ThreadGate::new(active),
+            pace: Pace::new(rate, clock.now_ns()),
+            counts,
             failed: Mutex::new(None),
         }
     }
 
     /// Waits until the thread may start an operation.
-    pub(super) fn await_operation(&self) -> Result<(), ThreadEnd> {
+    pub(crate) fn await_operation(&self) -> Result<(), ThreadEnd> {
         if self.gate.await_go() && self.pace.wait(self.clock, &self.gate) { Ok(()) } else { Err(ThreadEnd::Stopped) }
     }
 
     /// Calls `act`, which does `operation` on `path` and returns the bytes that it moved, and counts it for the thread
     /// `index`. Nothing where the file does not exist.
-    pub(super) fn attempt<T>(
+    pub(crate) fn attempt<T>(
         &self,
         index: u32,
         (operation, path): (Operation, &Path),
@@ -82,13 +83,13 @@ impl<'a> Shared<'a> {
     }
 
     /// Stops all threads because of `error`.
-    pub(super) fn fail(&self, error: FilesError) {
+    pub(crate) fn fail(&self, error: FilesError) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.gate.stop();
     }
 
     /// The first error of a thread, once all have ended.
-    pub(super) fn into_failed(self) -> Option<FilesError> {
+    pub(crate) fn into_failed(self) -> Option<FilesError> {
         self.failed.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,15 +1,14 @@
 //! Counts since the last sample.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use manometer_measure::LatencyHistogram;
 
-use super::operation::Operation;
+use super::Operation;
 use crate::sample::{Counts, OperationSample};
 
 /// The state column that counts steps for which no file was available.
-pub(super) const SKIPPED: &str = "skipped";
+pub(crate) const SKIPPED: &str = "skipped";
 
 /// Threads that share a shard; more shards take more memory, fewer make threads wait.
 const THREADS_PER_SHARD: u32 = 4;
@@ -46,19 +45,21 @@ struct Shard {
 
 /// The counts of all threads, read on the tick.
 #[derive(Debug)]
-pub(super) struct FileCounts {
+pub(crate) struct FileCounts {
     shards: Vec<Mutex<Shard>>,
+    /// Whether steps can be skipped.
+    skips: bool,
 }
 
 impl FileCounts {
-    /// Counts of up to `threads` threads.
-    pub(super) fn new(threads: u32) -> Self {
+    /// Counts of up to `threads` threads; with `skips`, of skipped steps too.
+    pub(crate) fn new(threads: u32, skips: bool) -> Self {
         let shards = threads.div_ceil(THREADS_PER_SHARD).clamp(1, MAX_SHARDS);
-        Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
+        Self { shards: (0..shards).map(|_| Mutex::default()).collect(), skips }
     }
 
     /// Counts an operation of the thread `index`.
-    pub(super) fn count(&self, index: u32, operation: Operation, bytes: u64, latency_ns: u64) {
+    pub(crate) fn count(&self, index: u32, operation: Operation, bytes: u64, latency_ns: u64) {
         let mut shard = self.shard(index);
         let done = &mut shard.done[operation as usize];
         done.requests += 1;
@@ -67,12 +68,12 @@ impl FileCounts {
     }
 
     /// Counts a missing file.
-    pub(super) fn miss(&self, index: u32, operation: Operation) {
+    pub(crate) fn miss(&self, index: u32, operation: Operation) {
         self.shard(index).done[operation as usize].missing += 1;
     }
 
     /// Counts a step for which no file was available.
-    pub(super) fn skip(&self, index: u32) {
+    pub(crate) fn skip(&self, index: u32) {
         self.shard(index).skipped += 1;
     }
 
@@ -82,7 +83,7 @@ impl FileCounts {
     }
 
     /// The counts of `operations` since the last call.
-    pub(super) fn take_counts(&self, operations: &[Operation]) -> Counts {
+    pub(crate) fn take_counts(&self, operations: &[Operation]) -> Counts {
         let mut shard = self.take();
         let sampled = |operation: &Operation| {
             let done = std::mem::take(&mut shard.done[*operation as usize]);
@@ -97,7 +98,8 @@ impl FileCounts {
             (operation.name().to_owned(), sample)
         };
         let operations = operations.iter().map(sampled).collect();
-        Counts { operations, state: BTreeMap::from([(SKIPPED.to_owned(), shard.skipped as f64)]), dropped: 0 }
+        let skipped = self.skips.then(|| (SKIPPED.to_owned(), shard.skipped as f64));
+        Counts { operations, state: skipped.into_iter().collect(), dropped: 0 }
     }
 
     fn take(&self) -> Shard {
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn all_threads_count_and_nothing_counts_twice() {
-        let all = FileCounts::new(200);
+        let all = FileCounts::new(200, true);
         for index in 0..200 {
             all.count(index, Operation::Read, 2048, 1000);
             all.count(index, Operation::Append, 1, 1_000_000);
@@ -135,5 +137,6 @@ mod tests {
         let after = all.take_counts(&operations);
         assert_eq!(after.operations["read"].requests, 0);
         assert!(after.operations["read"].latency.is_empty());
+        assert!(FileCounts::new(1, false).take_counts(&operations).state.is_empty());
     }
 }

@@ -13,25 +13,25 @@ const GATE_POLL_NS: u64 = 10_000_000;
 
 /// A token bucket that threads share, if there is a rate.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     limits: AtomicBool,
     bucket: Mutex<Option<TokenBucket>>,
 }
 
 impl Pace {
-    pub(super) fn new(rate: Option<Rate>, now_ns: u64) -> Self {
+    pub(crate) fn new(rate: Option<Rate>, now_ns: u64) -> Self {
         let bucket = rate.map(|rate| TokenBucket::new(rate, now_ns));
         Self { limits: AtomicBool::new(bucket.is_some()), bucket: Mutex::new(bucket) }
     }
 
     /// Keeps `rate` from now on.
-    pub(super) fn change(&self, rate: Option<Rate>, now_ns: u64) {
+    pub(crate) fn change(&self, rate: Option<Rate>, now_ns: u64) {
         *self.lock() = rate.map(|rate| TokenBucket::new(rate, now_ns));
         self.limits.store(rate.is_some(), Ordering::Release);
     }
 
     /// Waits until an operation may start; false once the gate is stopped.
-    pub(super) fn wait(&self, clock: &dyn Clock, gate: &ThreadGate) -> bool {
+    pub(crate) fn wait(&self, clock: &dyn Clock, gate: &ThreadGate) -> bool {
         while self.limits.load(Ordering::Acquire) {
             let now_ns = clock.now_ns();
             let taken = self.lock().as_mut().map_or(Ok(()), |bucket| bucket.take(now_ns, 0));

@@ -2,7 +2,7 @@
 
 /// The kinds of operations. Their names are those of samples, histograms and criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     /// Creates and opens a file.
     Create,
     /// Opens an existing file.
@@ -11,7 +11,7 @@ pub(super) enum Operation {
     Write,
     /// Appends to a file.
     Append,
-    /// Reads all of a file, or a block of a large one.
+    /// Reads all of a file, or a block of a large one; `paths` opens it first.
     Read,
     /// Makes a file durable.
     Fsync,
@@ -21,11 +21,13 @@ pub(super) enum Operation {
     Delete,
     /// Writes a block of a database's log, durable.
     Log,
+    /// Opens a directory and reads the names of its entries.
+    List,
 }
 
 impl Operation {
     /// All of them, each at the place of its number.
-    pub(super) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Create,
         Self::Open,
         Self::Write,
@@ -35,9 +37,10 @@ impl Operation {
         Self::Stat,
         Self::Delete,
         Self::Log,
+        Self::List,
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Open => "open",
@@ -48,6 +51,7 @@ impl Operation {
             Self::Stat => "stat",
             Self::Delete => "delete",
             Self::Log => "log",
+            Self::List => "list",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Holds threads, lets the first `active` of them work, or stops all.
 #[derive(Debug)]
-pub(super) struct ThreadGate {
+pub(crate) struct ThreadGate {
     going: AtomicBool,
     stopped: AtomicBool,
     /// How many threads may work.
@@ -16,7 +16,7 @@ pub(super) struct ThreadGate {
 
 impl ThreadGate {
     /// A closed gate for `active` threads.
-    pub(super) fn new(active: u32) -> Self {
+    pub(crate) fn new(active: u32) -> Self {
         Self {
             going: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -26,32 +26,32 @@ impl ThreadGate {
         }
     }
 
-    pub(super) fn set_going(&self, going: bool) {
+    pub(crate) fn set_going(&self, going: bool) {
         self.change(|| self.going.store(going, Ordering::Release));
     }
 
     /// Lets the first `active` threads work. The others complete their loop.
-    pub(super) fn set_active(&self, active: u32) {
+    pub(crate) fn set_active(&self, active: u32) {
         self.change(|| self.active.store(active, Ordering::Release));
     }
 
     /// Stops all threads, for good.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.change(|| self.stopped.store(true, Ordering::Release));
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
 
     /// Waits until the thread `index` may start a loop; false once stopped.
-    pub(super) fn await_start(&self, index: u32) -> bool {
+    pub(crate) fn await_start(&self, index: u32) -> bool {
         self.wait(|| self.going.load(Ordering::Acquire) && index < self.active.load(Ordering::Acquire))
     }
 
     /// Waits until a thread may continue its loop; false once stopped. A thread thus returns its file even where the number of
     /// threads falls.
-    pub(super) fn await_go(&self) -> bool {
+    pub(crate) fn await_go(&self) -> bool {
         self.wait(|| self.going.load(Ordering::Acquire))
     }
 
