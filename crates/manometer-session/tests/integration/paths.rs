@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use manometer_measure::{ByteSize, LatencyHistogram};
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
@@ -43,17 +43,17 @@ fn data(dir: &tempfile::TempDir) -> PathBuf {
     dir.path().join("storm/db")
 }
 
-/// Ages all files, so that a write or a new file would show.
+/// The time that `age` gives to all files: a write or a new file would show.
+const LONG_AGO: SystemTime = SystemTime::UNIX_EPOCH;
+
 fn age(root: &Path) {
-    let then = SystemTime::now() - Duration::from_secs(3600);
     for path in files_in(root).keys() {
-        fs::File::open(path).unwrap().set_modified(then).unwrap();
+        fs::File::open(path).unwrap().set_modified(LONG_AGO).unwrap();
     }
 }
 
 fn is_untouched(root: &Path) -> bool {
-    let recently = SystemTime::now() - Duration::from_secs(1800);
-    files_in(root).keys().all(|path| fs::metadata(path).unwrap().modified().unwrap() < recently)
+    files_in(root).keys().all(|path| fs::metadata(path).unwrap().modified().unwrap() == LONG_AGO)
 }
 
 #[test]
