@@ -27,12 +27,14 @@ pub(crate) fn canonical(path: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether a component is empty or begins with a dot. Names such as `.git` are rare enough for a second look.
+/// Whether a component is empty, `.` or `..`, or holds a zero byte. Names such as `.git` are rare enough for a second look.
 #[inline]
 fn has_special_component(path: &[u8]) -> bool {
-    let suspect = |(&a, &b): (&u8, &u8)| u8::from(a == b'/') & (u8::from(b == b'/') | u8::from(b == b'.'));
+    let suspect =
+        |(&a, &b): (&u8, &u8)| u8::from(a == b'/') & (u8::from(b == b'/') | u8::from(b == b'.')) | u8::from(b == 0);
     let seen = path.iter().zip(&path[1..]).fold(0, |seen, pair| seen | suspect(pair));
-    seen != 0 && path[1..].split(|&byte| byte == b'/').any(|name| matches!(name, b"" | b"." | b".."))
+    seen != 0
+        && path[1..].split(|&byte| byte == b'/').any(|name| matches!(name, b"" | b"." | b"..") || name.contains(&0))
 }
 
 /// A step of a walk.
@@ -195,7 +197,7 @@ mod tests {
         for good in ["/", "/a", "/a/b", "/.git/config", "/a/..b", "/a/b.", "/..."] {
             assert!(canonical(good.as_bytes()).is_some(), "{good}");
         }
-        for bad in ["", "a", "a/b", "//", "/a/", "/a//b", "/.", "/..", "/a/.", "/a/../b", "/./a", "//a"] {
+        for bad in ["", "a", "a/b", "//", "/a/", "/a//b", "/.", "/..", "/a/.", "/a/../b", "/./a", "//a", "/a\0"] {
             assert!(canonical(bad.as_bytes()).is_none(), "{bad}");
         }
     }

@@ -11,11 +11,10 @@ const LADDER: &str = "phase = \"600ms\"";
 
 /// `SHORT` with a primary of a steady pace, in rounds of blocks.
 fn interleaved(rounds: &str) -> String {
-    let steady = SHORT.replace("records = 1000", "records = 1000\nrate = 2000").replace("\"100ms\"", "\"50ms\"");
+    let steady = SHORT.replace("records = 1000", "records = 1000\nthink = \"500us\"").replace("\"100ms\"", "\"50ms\"");
     let design = format!("design = \"interleaved\"\nblock = \"300ms\"\nwashout = \"100ms\"\n{rounds}");
     assert!(steady.contains(LADDER));
-    // By its response time a paced primary would have wide intervals.
-    steady.replace(LADDER, &design).replace("[device]", "criterion = \"throughput\"\n[device]")
+    steady.replace(LADDER, &design)
 }
 
 fn scene(rounds: &str) -> Scene {

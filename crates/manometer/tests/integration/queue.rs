@@ -335,7 +335,7 @@ fn phase<'a>(summary: &'a Value, id: &str) -> &'a Value {
 fn a_phase_lasts_until_its_interval_is_narrow() {
     let scene = Scene::new();
     let stop = "phase = \"500ms\"\nstop = { interval = \"60%\", at_most = \"60s\" }";
-    let text = steady().replace("phase = \"600ms\"", stop).replace("[device]", "criterion = \"throughput\"\n[device]");
+    let text = steady().replace("phase = \"600ms\"", stop).replace("rate = 2000", "think = \"500us\"");
     scene.write("stop.toml", &text);
     let summary = scene.run("run stop.toml --out rec --format json").status(0).json();
     for id in ["w0", "w1", "w2"] {

@@ -77,7 +77,7 @@ fn what_cannot_be_replayed_is_refused_with_a_sentence() {
         ("replay trace.txt --engine null --time full", "would send all of them at once"),
         ("replay trace.txt --engine null --time scaled", "2 halves the span"),
         ("replay trace.txt --engine null --factor 2", "only `scaled` time has a factor"),
-        ("replay trace.txt --engine null --model closed-unordered", "write `full`"),
+        ("replay trace.txt --engine null --model closed-unordered", "Write `full`"),
         ("replay trace.txt --engine null --model closed-conservative --threads 2", "requires exactly one thread"),
         ("replay trace.txt --engine null --model closed-per-client", "it records no clients"),
         ("replay trace.txt --engine null --processes 0", "from 1 to 64"),

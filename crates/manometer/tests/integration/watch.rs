@@ -42,7 +42,9 @@ struct Terminal {
 
 impl Terminal {
     fn watch(scene: &Scene) -> Option<Self> {
-        let command = format!("echo PID=$$.; exec {} watch . --interval 200ms", binary("manometer").display());
+        // The terminal of `script` has no size, and nothing is drawn on it, until it is given one.
+        let watch = format!("exec {} watch . --interval 200ms", binary("manometer").display());
+        let command = format!("stty rows 40 cols 120; echo PID=$$.; {watch}");
         let mut script = Command::new("script");
         script.args(["-qec", &command, "/dev/null"]).current_dir(scene.path("."));
         let script = installed("script").then(|| script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
@@ -82,8 +84,7 @@ const FIRST_SCREEN: &str = "\u{1b}[?1049l";
 fn a_key_ends_it_and_the_terminal_is_given_back() {
     let Some(scene) = on_a_device() else { return };
     let Some(mut terminal) = Terminal::watch(&scene) else { return };
-    terminal.read_until(Some(OTHER_SCREEN));
-    terminal.read_until(Some("layer"));
+    assert!(terminal.read_until(Some("layer")).contains(OTHER_SCREEN));
     terminal.script.stdin.as_mut().unwrap().write_all(b"sq").unwrap();
     let drawn = terminal.read_until(None);
     let after = drawn.split_once(FIRST_SCREEN).unwrap().1;

@@ -219,7 +219,9 @@ fn read_mode(given: &RawOptions) -> Result<Read, EngineError> {
     let mode = given.choice("read", &READ_MODES)?.unwrap_or(ReadMode::Pread);
     let memory_bytes = given.bytes("read_memory_bytes", (64 << 10, 1 << 43))?;
     match (mode, memory_bytes) {
-        (ReadMode::Recycle, memory_bytes) => Ok(Read::Recycle { memory_bytes: memory_bytes.unwrap_or(READ_MEMORY_BYTES) }),
+        (ReadMode::Recycle, memory_bytes) => {
+            Ok(Read::Recycle { memory_bytes: memory_bytes.unwrap_or(READ_MEMORY_BYTES) })
+        }
         (ReadMode::Pread, None) => Ok(Read::Pread),
         (ReadMode::Pread, Some(_)) => Err(given.refuse("read_memory_bytes", "it applies with `read` = `recycle` only")),
     }
