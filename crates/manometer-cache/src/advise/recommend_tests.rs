@@ -79,8 +79,8 @@ fn a_policy_has_to_beat_lru_beyond_the_error_and_by_a_hundredth() {
         (sentences(&decide(&verdict, &knee(), &tiers(30.0, 2.0), &[]), "policy"), verdict.policy)
     };
     let pair = |text: &str, policy: &str| (text.to_owned(), policy.to_owned());
-    assert_eq!(verdict(-0.2, 0.05), pair("Evict by arc: it misses 20.0 % (± 5.0 %) less than LRU.", "arc"));
-    assert_eq!(verdict(-0.2, 0.0), pair("Evict by arc: it misses 20.0 % less than LRU.", "arc"));
+    assert_eq!(verdict(-0.2, 0.05), pair("Use arc: it misses 20.0 % (± 5.0 %) less than LRU.", "arc"));
+    assert_eq!(verdict(-0.2, 0.0), pair("Use arc: it misses 20.0 % less than LRU.", "arc"));
     let text = "Use LRU: the best, arc, misses 2.0 % (± 5.0 %) less, which is within the error.";
     assert_eq!(verdict(-0.02, 0.05), pair(text, "lru"));
     let text = "Use LRU: the best, arc, misses 0.5 % less, which is too little to matter.";
