@@ -76,7 +76,7 @@ mod tests {
         for (line, word) in [
             ("1 1 0", "four numbers"),
             ("x 1 0 1", "start"),
-            ("1 x 0 1", "blocks"),
+            ("1 x 0 1", "block count"),
             ("18446744073709551615 5 0 0", "2^55"),
         ] {
             let (at, text) = damage(&FORMAT, format!("1 1 0 0\n{line}\n").as_bytes());

@@ -153,7 +153,7 @@ mod tests {
             ("8,0 3 1 x 697 D W 1 + 8 [a]", "time"),
             ("8,0 3 1 0.5 697 D W x + 8 [a]", "sector"),
             ("8,0 3 1 0.5 697 D W 1 8 [a]", "`+`"),
-            ("8,0 3 1 0.5 697 D W 1 + ", "sectors"),
+            ("8,0 3 1 0.5 697 D W 1 + ", "sector count"),
         ] {
             let (at, text) = damage(&FORMAT, format!("8,0 3 1 0.5 697 D W 1 + 8 [a]\n{line}\n").as_bytes());
             assert_eq!(at, 30);

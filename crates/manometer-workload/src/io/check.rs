@@ -174,7 +174,7 @@ mod tests {
             ),
             (with(BlockReplaySettings { factor: Some(2.0), ..recorded.clone() }), "factor", "only `scaled`"),
             (with(BlockReplaySettings { time: Some(Timing::Full), ..recorded.clone() }), "time", "all of them at once"),
-            (with(BlockReplaySettings { model: unordered, ..recorded.clone() }), "time", "write `full`"),
+            (with(BlockReplaySettings { model: unordered, ..recorded.clone() }), "time", "Write `full`"),
             (
                 with(BlockReplaySettings { model: Some(Model::ClosedPerClient), ..recorded.clone() }),
                 "model",

@@ -55,7 +55,7 @@ mod tests {
             ("1m: iodepth = 2; 2m: iodepth", 2, "setting = value"),
             ("1m: iodepht = 2", 1, "`iodepth`"),
             ("1m: iodepth = 2; 2m: iodepth = 4000", 2, "1 to 1024"),
-            ("2m: iodepth = 2; 1m: iodepth = 4", 2, "before"),
+            ("2m: iodepth = 2; 1m: iodepth = 4", 2, "earlier"),
             ("1m: files = 2", 1, "start"),
             ("1m: script = x", 1, "script"),
         ] {
