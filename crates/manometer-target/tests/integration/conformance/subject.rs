@@ -71,7 +71,10 @@ pub(crate) const GROUPS: [(&str, Concerns); 8] = [
     ("every_engine", |_| true),
     ("every_engine_with_memory", |info| info.storage != Storage::Nothing),
     ("every_engine_on_disk", |info| info.storage == Storage::Disk),
-    ("every_engine_with_options_on_disk", |info| info.storage == Storage::Disk && !info.options.is_empty()),
+    // Servers, which alone pipeline, have tests of their options.
+    ("every_engine_with_options_on_disk", |info| {
+        info.storage == Storage::Disk && !info.options.is_empty() && !can(info, Ability::Pipeline)
+    }),
     ("every_ordered_engine", |info| info.storage != Storage::Nothing && can(info, Ability::Scan)),
     ("every_ordered_engine_on_disk", |info| info.storage == Storage::Disk && can(info, Ability::Scan)),
     ("every_engine_without_order", |info| !can(info, Ability::Scan)),
