@@ -145,10 +145,13 @@ def test_a_cut_recording_opens_and_says_so(copy: Path) -> None:
 
 
 def test_recordings_are_compared(recording: manometer.Recording, sweep: manometer.Recordings, tmp_path: Path) -> None:
-    compared = manometer.compare(recording.path, recording.path, bound=0.5)
-    assert [phase["id"] for phase in compared["phases"]] == ["w0", "w1", "w2"]
+    one, other = (run.path for run in sweep)
+    compared = manometer.compare(one, other, bound=0.5)
+    assert [phase["id"] for phase in compared["phases"]] == [phase["id"] for phase in sweep[0].summary["phases"]]
     assert all(phase["verdict"] in {"same", "different", "unknown"} for phase in compared["phases"])
     with pytest.raises(manometer.errors.CompareError, match="bound"):
-        manometer.compare(recording.path, recording.path, bound=2)
+        manometer.compare(one, other, bound=2)
+    with pytest.raises(manometer.errors.CompareError, match="the same recording"):
+        manometer.compare(one, one)
     with pytest.raises(manometer.errors.CompareError, match="neither a recording"):
         manometer.compare(recording.path, tmp_path)

@@ -9,6 +9,7 @@ from manometer.plot._draw import Figures, Many, One, of_figures, of_many, of_one
 __all__ = [
     "advised_tiers",
     "arrangement_bars",
+    "blocks",
     "cache_curves",
     "cost_bars",
     "cpu",

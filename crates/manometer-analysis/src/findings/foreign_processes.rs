@@ -13,9 +13,9 @@ use crate::time_series::TimeWindow;
 const MIN_SHARE: f64 = 0.01;
 
 /// From this share of the device's I/O in a phase on, they may have changed the result.
-const SERIOUS_SHARE: f64 = 0.1;
+pub(crate) const SERIOUS_SHARE: f64 = 0.1;
 /// From this share on, the result is as much theirs as that of the experiment.
-const FATAL_SHARE: f64 = 1.0 / 3.0;
+pub(crate) const FATAL_SHARE: f64 = 1.0 / 3.0;
 
 /// The most processes named in a finding.
 const MAX_NAMED: usize = 3;

@@ -12,7 +12,7 @@ mod discard;
 mod drift;
 mod evidence;
 mod flash_device;
-mod foreign_processes;
+pub(crate) mod foreign_processes;
 mod interleaved;
 mod lsm_levels;
 mod open_loop;

@@ -8,6 +8,8 @@
 //! Fisher 1935; with estimated effects of the phases: Freedman & Lane 1983). The residuals stay where they are in time, with
 //! whatever the host did; the rounds are put in another order and the phases exchanged.
 
+use std::collections::BTreeMap;
+
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -69,15 +71,14 @@ impl RandomisationTest {
     /// `None` where a round is not whole, or nothing was measured in it.
     fn of(table: &RoundTable, responses: &[Option<f64>]) -> Option<Self> {
         let phases = table.phases.len();
-        let rounds = table.entries.iter().map(|entry| entry.round).max()? as usize;
-        let mut orders = vec![vec![None; phases]; rounds];
-        let mut values = vec![vec![None; phases]; rounds];
+        // By the rounds that there are: their numbers are a recording's, and may be anything.
+        let mut rounds = BTreeMap::new();
         for (entry, response) in table.entries.iter().zip(responses) {
-            let round = (entry.round as usize).checked_sub(1)?;
-            *orders.get_mut(round)?.get_mut(entry.position)? = Some(entry.phase);
-            *values.get_mut(round)?.get_mut(entry.position)? = *response;
+            let (order, values) = rounds.entry(entry.round).or_insert_with(|| (vec![None; phases], vec![None; phases]));
+            *order.get_mut(entry.position)? = Some(entry.phase);
+            *values.get_mut(entry.position)? = *response;
         }
-        let whole = orders.into_iter().zip(values).filter(|(order, _)| order.iter().all(Option::is_some));
+        let whole = rounds.into_values().filter(|(order, _)| order.iter().all(Option::is_some));
         let (orders, values): (Vec<Vec<usize>>, Vec<Vec<Option<f64>>>) =
             whole.map(|(order, values)| (order.into_iter().flatten().collect(), values)).unzip();
         let residuals = without_means(&values, &orders);
@@ -257,6 +258,9 @@ mod tests {
         let some = |index: usize, _: &RoundEntry| (!index.is_multiple_of(9)).then(|| noise(index));
         assert!(preceding_effect(&table(), some).is_some());
         assert_eq!(preceding_effect(&table(), |index, _| (index < 8).then_some(1.0)), None);
+        let mut damaged = table();
+        damaged.entries[79].round = u32::MAX;
+        assert!(preceding_effect(&damaged, |index, _| Some(noise(index))).is_some());
         let empty = RoundTable { phases: Vec::new(), entries: Vec::new() };
         assert_eq!(preceding_effect(&empty, |_, _| Some(1.0)), None);
     }

@@ -150,7 +150,11 @@ impl JudgedPrimary<'_> {
             return Some(about(harmful, self.effect(harmful), more));
         }
         if let Some(untested) = largest(judged, JudgedPhase::is_untested) {
-            let sentence = format!("{}, without a confidence interval", self.effect(untested));
+            let effect = self.effect(untested);
+            let sentence = format!(
+                "harm to {} is neither shown nor ruled out: {effect}, without a confidence interval",
+                self.name
+            );
             let claim = about(untested, sentence, length_advice(judged).into_iter().collect());
             return Some(Claim { says_too_short: true, ..claim });
         }

@@ -36,7 +36,7 @@ pub fn judge_runs(runs: &[JudgedRun<'_>], findings: &[Finding]) -> RunsVerdict {
     let headline = match (criteria(runs).as_slice(), RunsComparison::of(runs)) {
         ([], _) | (_, None) => format!("{} runs, none with a pressure: see what each of them says.", runs.len()),
         ([_], Some(comparison)) => {
-            let more = comparison.untold(runs).into_iter().map(|sentence| format!(" {sentence}"));
+            let more = comparison.left_out(runs).into_iter().map(|sentence| format!(" {sentence}"));
             with_verdict(&comparison.sentence(runs), &verdict, runs) + &more.collect::<String>()
         }
         (criteria, Some(_)) => {
@@ -221,14 +221,14 @@ impl RunsComparison {
     }
 
     /// Which runs are left out, and why, in sentences.
-    fn untold(&self, runs: &[JudgedRun<'_>]) -> Vec<String> {
+    fn left_out(&self, runs: &[JudgedRun<'_>]) -> Vec<String> {
         let void = runs.iter().zip(&self.labels).filter(|(run, _)| is_void(run));
         let void: Vec<String> = void.map(|(_, label)| label.clone()).collect();
-        let left_out = (!void.is_empty() && void.len() < runs.len())
+        let void_runs = (!void.is_empty() && void.len() < runs.len())
             .then(|| format!("Left out, because void: {}.", enumerated(&void)));
         let untested = self.names(&self.untested);
         let untested = (!untested.is_empty()).then(|| format!("Untested: {}.", enumerated(&untested)));
-        left_out.into_iter().chain(untested).collect()
+        void_runs.into_iter().chain(untested).collect()
     }
 }
 

@@ -7,15 +7,11 @@ use manometer_measure::human;
 use manometer_measure::live::StorageSnapshot;
 
 use super::grade::{Conclusion, Grade, Verdict};
+use crate::findings::foreign_processes::{FATAL_SHARE, SERIOUS_SHARE};
 use crate::findings::{Rule, serious, with_strength};
 
 /// A device that is busy for a smaller share of the time is idle.
 const IDLE_SHARE: f64 = 0.01;
-
-/// From these shares on, what uses the device may change a measurement, or is a large part of it: those of foreign processes
-/// in a recording.
-const SERIOUS_SHARE: f64 = 0.1;
-const FATAL_SHARE: f64 = 1.0 / 3.0;
 
 /// The most commands that are kept.
 const MAX_COMMANDS: usize = 1_000;

@@ -164,6 +164,7 @@ impl Surfaces {
             (None, Some(untested)) => {
                 self.expect(claimed == untested, "the worst untested phase is named");
                 self.expect(claim.ends_with("without a confidence interval"), "it has no interval");
+                self.expect(claim.starts_with("harm to "), "what is not known comes first");
                 self.expect(self.headline().contains("Run "), "the needed length is named");
             }
             (None, None) if judged.iter().all(|row| row.interval.is_some_and(|(_, high)| high < 0.0)) => {
