@@ -3,7 +3,6 @@
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -72,10 +71,12 @@ fn clock() -> SystemTime {
     SystemTime::now()
 }
 
-/// Whether a shell of this user succeeds; the path is its `$1`.
-fn may(uid: u32, script: &str, path: &Path) -> bool {
-    let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).arg(path).uid(uid).gid(uid);
+/// Whether a shell of this user succeeds; the path is its `$1`. It begins in the root of the mount: the directories above
+/// may be root's alone.
+fn may(root: &Path, uid: u32, script: &str, path: &Path) -> bool {
+    let mut command = Command::new("setpriv");
+    command.args([format!("--reuid={uid}"), format!("--regid={uid}"), "--clear-groups".to_owned()]);
+    command.args(["sh", "-c", script, "sh"]).arg(path.strip_prefix(root).unwrap()).current_dir(root);
     command.output().unwrap().status.success()
 }
 
@@ -194,16 +195,16 @@ fn modes_keep_out_and_let_in() {
         mode(&path, 0o644);
         for (gate, reads) in [(0o755, true), (0o700, false), (0o711, true), (0o744, false), (0o755, true)] {
             mode(&root.join("gate"), gate);
-            assert_eq!(may(NOBODY, "cat \"$1\"", &path), reads, "{gate:o}");
+            assert_eq!(may(root, NOBODY, "cat \"$1\"", &path), reads, "{gate:o}");
         }
         mode(&path, 0o600);
-        assert!(!may(NOBODY, "cat \"$1\"", &path));
+        assert!(!may(root, NOBODY, "cat \"$1\"", &path));
         mode(&path, 0o644);
-        assert!(!may(NOBODY, "echo x > \"$1\"", &path));
-        assert!(!may(NOBODY, "chmod 777 \"$1\"", &path));
+        assert!(!may(root, NOBODY, "echo x > \"$1\"", &path));
+        assert!(!may(root, NOBODY, "chmod 777 \"$1\"", &path));
         std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
-        assert!(may(NOBODY, "chmod 600 \"$1\" && echo mine > \"$1\"", &path));
-        assert!(!may(SOMEBODY, "cat \"$1\"", &path));
+        assert!(may(root, NOBODY, "chmod 600 \"$1\" && echo mine > \"$1\"", &path));
+        assert!(!may(root, SOMEBODY, "cat \"$1\"", &path));
         assert_eq!(fs::metadata(&path).unwrap().uid(), NOBODY);
     });
 }
@@ -215,14 +216,14 @@ fn sticky_directories_protect_and_owners_are_who_creates() {
         fs::create_dir(&shared).unwrap();
         mode(&shared, 0o1777);
         let path = shared.join("file");
-        assert!(may(NOBODY, "umask 022; echo > \"$1\"", &path));
+        assert!(may(root, NOBODY, "umask 022; echo > \"$1\"", &path));
         let made = fs::metadata(&path).unwrap();
         assert_eq!((made.uid(), made.gid(), made.mode() & 0o777), (NOBODY, NOBODY, 0o644));
-        assert!(!may(SOMEBODY, "rm -f \"$1\"", &path));
-        assert!(!may(SOMEBODY, "mv \"$1\" \"$1.moved\"", &path));
-        assert!(may(NOBODY, "mv \"$1\" \"$1.moved\" && rm \"$1.moved\"", &path));
+        assert!(!may(root, SOMEBODY, "rm -f \"$1\"", &path));
+        assert!(!may(root, SOMEBODY, "mv \"$1\" \"$1.moved\"", &path));
+        assert!(may(root, NOBODY, "mv \"$1\" \"$1.moved\" && rm \"$1.moved\"", &path));
         mode(&shared, 0o755);
-        assert!(!may(NOBODY, "echo > \"$1\"", &path));
+        assert!(!may(root, NOBODY, "echo > \"$1\"", &path));
     });
 }
 
