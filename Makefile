@@ -26,7 +26,7 @@ test: clear-skipped
 	setup/setup build test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 	$(MAKE) python-checks print-skipped
 
 test-python: clear-skipped
