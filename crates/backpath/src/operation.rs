@@ -167,14 +167,14 @@ fn object(attributes: &Attributes, path: Vec<u8>) -> Vec<OwnedChange> {
 }
 
 /// Where an operation takes place: a directory that may be searched, and a name in it.
-struct Spot {
+struct DirectoryEntry {
     directory: Attributes,
     directory_path: Vec<u8>,
     name: Box<[u8]>,
     there: Option<Attributes>,
 }
 
-impl Spot {
+impl DirectoryEntry {
     fn find<N: Namespace>(names: &N, path: &[u8], credentials: &Credentials) -> Result<Self, ResolveError<N::Error>> {
         let end = path.iter().rposition(|&byte| byte == b'/').ok_or(Errno::Invalid)?;
         let name = &path[end + 1..];
@@ -260,7 +260,7 @@ fn plan_new<N: Namespace>(
     if target.is_some_and(|target| target.len() > crate::path::PATH_MAX) {
         return Err(Errno::NameTooLong.into());
     }
-    let spot = Spot::find(names, path, credentials)?;
+    let spot = DirectoryEntry::find(names, path, credentials)?;
     spot.may_add(credentials)?;
     let (uid, gid) = (credentials.uid(), credentials.gid());
     let attributes = Attributes {
@@ -278,8 +278,8 @@ fn plan_link<N: Namespace>(
     to: &[u8],
     credentials: &Credentials,
 ) -> Result<Plan, ResolveError<N::Error>> {
-    let source = Spot::find(names, from, credentials)?;
-    let spot = Spot::find(names, to, credentials)?;
+    let source = DirectoryEntry::find(names, from, credentials)?;
+    let spot = DirectoryEntry::find(names, to, credentials)?;
     let there = source.there.as_ref().ok_or(Errno::NotFound)?;
     spot.may_add(credentials)?;
     if there.kind == Kind::Directory {
@@ -301,7 +301,7 @@ fn plan_unlink<N: Namespace>(
     path: &[u8],
     credentials: &Credentials,
 ) -> Result<Plan, ResolveError<N::Error>> {
-    let spot = Spot::find(names, path, credentials)?;
+    let spot = DirectoryEntry::find(names, path, credentials)?;
     let there = spot.removable(credentials)?;
     if there.kind == Kind::Directory {
         return Err(Errno::IsADirectory.into());
@@ -315,7 +315,7 @@ fn plan_remove_directory<N: Namespace>(
     path: &[u8],
     credentials: &Credentials,
 ) -> Result<Plan, ResolveError<N::Error>> {
-    let spot = Spot::find(names, path, credentials)?;
+    let spot = DirectoryEntry::find(names, path, credentials)?;
     let there = spot.removable(credentials)?;
     if there.kind != Kind::Directory {
         return Err(Errno::NotADirectory.into());
@@ -337,8 +337,8 @@ fn plan_rename<N: Namespace>(
     to: &[u8],
     credentials: &Credentials,
 ) -> Result<Plan, ResolveError<N::Error>> {
-    let source = Spot::find(names, from, credentials)?;
-    let target = Spot::find(names, to, credentials)?;
+    let source = DirectoryEntry::find(names, from, credentials)?;
+    let target = DirectoryEntry::find(names, to, credentials)?;
     let moved = source.removable(credentials)?;
     match &target.there {
         Some(there) => {
@@ -375,9 +375,9 @@ fn may_replace<N: Namespace>(names: &N, moved: &Attributes, there: &Attributes) 
 
 fn may_move<N: Namespace>(
     names: &N,
-    source: &Spot,
+    source: &DirectoryEntry,
     moved: &Attributes,
-    target: &Spot,
+    target: &DirectoryEntry,
     credentials: &Credentials,
 ) -> Result<(), Errno> {
     if names.device(moved) != names.device(&target.directory) {

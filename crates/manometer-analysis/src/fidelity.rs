@@ -47,7 +47,7 @@ pub struct Fidelity {
     /// Quantiles of the inter-arrival times, in microseconds.
     pub interarrival_us: Option<InterarrivalQuantiles>,
     /// Requests per window of time.
-    pub windows: Option<WindowCounts>,
+    pub windows: Option<FidelityWindows>,
     /// Why something is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -96,7 +96,7 @@ pub struct InterarrivalQuantiles {
 
 /// Requests per window of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WindowCounts {
+pub struct FidelityWindows {
     /// The length of a window, in seconds.
     pub window_s: f64,
     /// Requests of the trace, per window.
@@ -208,12 +208,12 @@ fn interarrivals(dispatch: &Dispatch) -> Option<InterarrivalQuantiles> {
     Some(InterarrivalQuantiles { share: SHARES.to_vec(), trace: trace?, replay: replay? })
 }
 
-fn windows(dispatch: &Dispatch) -> WindowCounts {
+fn windows(dispatch: &Dispatch) -> FidelityWindows {
     let (due, sent) = (dispatch.due.windows.counts(), dispatch.sent.windows.counts());
     let merged = due.len().max(sent.len()).div_ceil(MAX_WINDOWS).max(1);
     let merge = |counts: &[u64]| counts.chunks(merged).map(|chunk| chunk.iter().sum()).collect();
     let window_s = dispatch.due.windows.window_ns() as f64 * merged as f64 / 1e9;
-    WindowCounts { window_s, trace: merge(due), replay: merge(sent) }
+    FidelityWindows { window_s, trace: merge(due), replay: merge(sent) }
 }
 
 /// The Hurst exponent of `counts` per window of time.

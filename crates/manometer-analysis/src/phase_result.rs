@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use manometer_measure::plan::Settings;
-use manometer_measure::{Phase, PhaseKind, Recording, Workload};
+use manometer_measure::{Phase, PhaseKind, PlannedWorkload, Recording};
 
 use crate::criterion::ThroughputUnit;
 use crate::criterion_series::{SOLO, criterion_series, no_samples};
@@ -181,7 +181,7 @@ fn performance(series: &Measurement, mean: Option<SampleMean>, unit: &str, inter
 fn neighbour_series(
     recording: &Recording,
     data: &RecordingData,
-    neighbour: &Workload,
+    neighbour: &PlannedWorkload,
     outcome: &PhaseOutcome,
 ) -> Measurement {
     let time = outcome.time()?;

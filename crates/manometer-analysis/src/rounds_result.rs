@@ -2,7 +2,7 @@
 
 use manometer_measure::{PhaseKind, Recording};
 
-use crate::interleaved::block_states::BlockState;
+use crate::interleaved::block_states::BlockStateTest;
 use crate::interleaved::carry_over::CarryOver;
 use crate::interleaved::{Block, RoundTable, difference_p_value, paired};
 use crate::phase_result::PhaseResult;
@@ -44,7 +44,7 @@ pub(crate) struct RoundsResult {
     /// The carry-over; `None` where the blocks do not determine it.
     pub(crate) carry_over: Option<CarryOver>,
     /// The states that were recorded, their p-values corrected over them (Holm).
-    pub(crate) states: Vec<(StateKind, BlockState)>,
+    pub(crate) states: Vec<(StateKind, BlockStateTest)>,
 }
 
 impl RoundsResult {
@@ -79,14 +79,14 @@ fn p_values(baseline: &[Block], others: &[(&str, &[Block])]) -> Vec<(String, Opt
     tests.into_iter().map(|(id, p_value)| (id, p_value.and_then(|_| corrected.next()))).collect()
 }
 
-fn states(recording: &Recording, data: &RecordingData, table: &RoundTable) -> Vec<(StateKind, BlockState)> {
+fn states(recording: &Recording, data: &RecordingData, table: &RoundTable) -> Vec<(StateKind, BlockStateTest)> {
     let engine = recording.plan.primary().map(|primary| format!("{}.engine", primary.name)).unwrap_or_default();
     let state = |kind: StateKind| {
         let (series, column) = kind.column();
         let samples = data.samples(series.unwrap_or(&engine))?;
-        Some((kind, BlockState::of(table, samples, column, recording.plan.interval_s)?))
+        Some((kind, BlockStateTest::of(table, samples, column, recording.plan.interval_s)?))
     };
-    let mut states: Vec<(StateKind, BlockState)> = StateKind::ALL.into_iter().filter_map(state).collect();
+    let mut states: Vec<(StateKind, BlockStateTest)> = StateKind::ALL.into_iter().filter_map(state).collect();
     let corrected = adjusted(&states.iter().map(|(_, state)| state.p_value).collect::<Vec<_>>());
     states.iter_mut().zip(corrected).for_each(|((_, state), p_value)| state.p_value = p_value);
     states

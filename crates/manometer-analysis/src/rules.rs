@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use manometer_measure::event::{Severity, Threat, ThreatStrength, Threatened};
+use manometer_measure::event::{Severity, Threat, ThreatStrength, ThreatTarget};
 
 use crate::findings::Rule;
 use crate::verdict::DEVICE_IN_USE;
@@ -59,10 +59,10 @@ pub fn of_id(id: &str) -> Option<&'static Rule> {
 /// `storage: fatal`.
 fn describe(threat: Threat) -> String {
     let to = match threat.to {
-        Threatened::Result => "result",
-        Threatened::Storage => "storage",
-        Threatened::Phase => "phase",
-        Threatened::Tail => "tail",
+        ThreatTarget::Result => "result",
+        ThreatTarget::Storage => "storage",
+        ThreatTarget::Phase => "phase",
+        ThreatTarget::Tail => "tail",
     };
     let strength = match threat.strength {
         ThreatStrength::Fatal => "fatal",

@@ -12,7 +12,7 @@ use crate::estimate::IntervalEstimate;
 use crate::fairness::{Tenant, fairness};
 use crate::fidelity::Fidelity;
 use crate::findings::evaluate_rules;
-use crate::interleaved::block_states::BlockState;
+use crate::interleaved::block_states::BlockStateTest;
 use crate::interleaved::{Block, difference_p_value, paired};
 use crate::latencies::latencies;
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases, workload_settings};
@@ -22,13 +22,13 @@ use crate::rounds_result::{RoundsResult, StateKind};
 use crate::scale::{self, PressureScale, ScalePoint};
 use crate::summary::{
     BlockStateSummary, BlockSummary, CarryOverSummary, Fairness, InterleavedSummary, NeighbourSummary, PhaseSummary,
-    Summary,
+    RunSummary,
 };
 use crate::verdict::{goal_result, headline, judge, judged_by, main_operation, with_criterion};
 
 /// Analyses `recording`. What was not measured is null with its reason; damage is reported as findings. A recording that
 /// opens always has a summary.
-pub fn summarise(recording: &Recording) -> Summary {
+pub fn summarise(recording: &Recording) -> RunSummary {
     let data = RecordingData::read(recording);
     let recording = &*judged_by(recording, &data);
     let results = evaluate_phases(recording, &data);
@@ -38,7 +38,7 @@ pub fn summarise(recording: &Recording) -> Summary {
     let findings = evaluate_rules(recording, &data, &results);
     let verdict = judge(&findings, &results, is_latency(&recording.plan.criterion));
     let headline = headline(recording, &results, &verdict);
-    Summary {
+    RunSummary {
         manometer: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: recording.plan.experiment.clone(),
         status: status_name(recording.status()).to_owned(),
@@ -118,7 +118,7 @@ fn pressure_scale(results: &[PhaseResult<'_>]) -> PressureScale {
 
 fn interleaved(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> Option<InterleavedSummary> {
     let rounds = RoundsResult::of(recording, data, results)?;
-    let state = |(kind, state): (StateKind, BlockState)| BlockStateSummary {
+    let state = |(kind, state): (StateKind, BlockStateTest)| BlockStateSummary {
         column: kind.column().1.to_owned(),
         p_value: state.p_value,
         after: rounds.table.phases.iter().cloned().zip(state.after).collect(),

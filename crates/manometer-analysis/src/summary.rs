@@ -13,7 +13,7 @@ use crate::verdict::{GoalResult, Verdict};
 
 /// The results of the analysis of one recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct RunSummary {
     /// The version of Manometer.
     pub manometer: String,
     /// The experiment's name.
@@ -60,7 +60,7 @@ pub struct Summary {
     pub findings: Vec<Finding>,
 }
 
-impl Summary {
+impl RunSummary {
     /// The step of the pressure scale that `phase` is on, from 0; `None` for a phase that was not tested.
     pub fn step(&self, phase: &str) -> Option<usize> {
         self.scale.iter().position(|ids| ids.iter().any(|id| id == phase))

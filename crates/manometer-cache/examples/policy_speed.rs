@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use manometer_cache::PolicySpec;
-use manometer_cache::Requests;
+use manometer_cache::RequestSequence;
 use manometer_cache::request::RequestFields;
 use manometer_trace::{ReadOptions, open};
 
@@ -15,7 +15,7 @@ fn main() {
         (arguments.next().unwrap(), arguments.next().unwrap(), arguments.next().unwrap());
     let begin = Instant::now();
     let mut trace = open(Path::new(&trace), &ReadOptions::default()).unwrap();
-    let requests = Requests::read(&mut *trace.reader, RequestFields::NONE).unwrap();
+    let requests = RequestSequence::read(&mut *trace.reader, RequestFields::NONE).unwrap();
     let millions = requests.len() as f64 / 1e6;
     let seconds = begin.elapsed().as_secs_f64();
     println!("read: {:.1} M/s, {} requests, {} keys", millions / seconds, requests.len(), requests.keys());

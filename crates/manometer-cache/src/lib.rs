@@ -1,16 +1,16 @@
 //! Cache simulation: the misses of a cache of a given size and policy on the requests of a trace.
 //!
-//! [`Requests`] holds a trace with dense key IDs, so that a simulation is a pass over an array. [`policy::POLICIES`]
-//! lists the replacement policies, one per file; [`simulate`](simulate::simulate) runs several policies at several
-//! sizes in parallel. [`tier`] simulates SSD tiers, [`cost`] computes the cost of arrangements with and without a
-//! cache, and [`advise`] recommends one.
+//! [`RequestSequence`] holds a trace with dense key IDs, so that a simulation is a pass over an array.
+//! [`policy::POLICIES`] lists the replacement policies, one per file; [`simulate`](simulate::simulate) runs several
+//! policies at several sizes in parallel. [`tier`] simulates SSD tiers, [`cost`] computes the cost of arrangements with
+//! and without a cache, and [`advise`] recommends one.
 //!
 //! ```
 //! use manometer_cache::simulate::simulate;
-//! use manometer_cache::{CacheError, PolicySpec, Requests};
+//! use manometer_cache::{CacheError, PolicySpec, RequestSequence};
 //!
 //! # fn main() -> Result<(), CacheError> {
-//! let requests = Requests::from_keys([1, 2, 3, 1, 2, 3])?;
+//! let requests = RequestSequence::from_keys([1, 2, 3, 1, 2, 3])?;
 //! let lru: PolicySpec = "lru".parse()?;
 //! let results = simulate(&requests, &[lru], &[2, 3], false, 1);
 //! let misses: Vec<u64> = results.iter().map(|result| result.counters.misses).collect();
@@ -48,6 +48,6 @@ pub use error::CacheError;
 pub use policy::{CacheCounters, Policy};
 pub use policy_spec::PolicySpec;
 pub use raid_level::RaidLevel;
-pub use request::Request;
-pub use requests::Requests;
+pub use request::CacheRequest;
+pub use requests::RequestSequence;
 pub use sampling::Sampling;

@@ -7,7 +7,7 @@ use crate::admission::{ADMISSIONS, AdmissionKind, FilteredCache};
 use crate::error::CacheError;
 use crate::policy::time_source::REQUESTS_PER_SECOND;
 use crate::policy::{CacheConfig, LRU, POLICIES, Policy, PolicyKind, PolicyParameter, TimeSource};
-use crate::requests::Requests;
+use crate::requests::RequestSequence;
 
 /// A policy with its parameters and its admission filter.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl PolicySpec {
     }
 
     /// The time source for these requests, if the policy needs one.
-    pub fn time_source(&self, requests: &Requests) -> Option<TimeSource> {
+    pub fn time_source(&self, requests: &RequestSequence) -> Option<TimeSource> {
         let mut known = self.kind.parameters.iter().zip(&self.parameters).filter(|_| self.kind.details.times);
         let (_, rate) = known.find(|(parameter, _)| parameter.name == REQUESTS_PER_SECOND.name)?;
         Some(TimeSource::new(requests, *rate))
@@ -63,7 +63,7 @@ impl PolicySpec {
     pub fn create<'a>(
         &'a self,
         capacity: u64,
-        requests: &'a Requests,
+        requests: &'a RequestSequence,
         by_size: bool,
         seed: u64,
     ) -> Box<dyn Policy + 'a> {

@@ -4,7 +4,7 @@ use crate::key_id::KeyId;
 
 /// A request to a cache.
 #[derive(Debug, Clone, Copy)]
-pub struct Request {
+pub struct CacheRequest {
     /// The ID of the key.
     pub id: KeyId,
     /// The index of the request in the trace.

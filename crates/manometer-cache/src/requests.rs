@@ -7,7 +7,7 @@ use manometer_trace::{Record, TraceError, TraceReader};
 use crate::error::CacheError;
 use crate::huge_pages::filled_table;
 use crate::key_id::{KEYS_MAX, KeyId, KeyIdTable};
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::trace_scan::{ExcludedRequests, scan_trace};
 
 /// The largest number of requests.
@@ -16,7 +16,7 @@ pub const REQUESTS_MAX: usize = 1 << 31;
 /// The requests of a trace with dense key IDs in order of appearance: four bytes per request, and the fields named by
 /// [`RequestFields`].
 #[derive(Debug, Default)]
-pub struct Requests {
+pub struct RequestSequence {
     ids: Vec<KeyId>,
     keys: usize,
     sizes: Vec<u64>,
@@ -28,7 +28,7 @@ pub struct Requests {
     next: OnceLock<Vec<u32>>,
 }
 
-impl Requests {
+impl RequestSequence {
     /// Reads a trace to its end or to its damage ([`Self::damage`]).
     ///
     /// # Errors
@@ -126,8 +126,8 @@ impl Requests {
 
     /// The request at `position`.
     #[inline]
-    pub fn at(&self, position: usize) -> Request {
-        Request {
+    pub fn at(&self, position: usize) -> CacheRequest {
+        CacheRequest {
             id: self.ids[position],
             position: position as u32,
             size: self.sizes.get(position).copied().unwrap_or(1),
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn keys_are_numbered_and_know_when_they_come_next() {
-        let requests = Requests::from_keys([7, 9, 7, 7, 8]).unwrap();
+        let requests = RequestSequence::from_keys([7, 9, 7, 7, 8]).unwrap();
         assert_eq!(requests.ids(), [0, 1, 0, 0, 2]);
         assert_eq!(requests.keys(), 3);
         assert_eq!(requests.next_uses(), [2, 5 + 1, 3, 5, 5 + 2]);

@@ -7,7 +7,7 @@ use rapidhash::v3::rapidhash_v3;
 use crate::error::CacheError;
 use crate::key_id::{KeyId, KeyIdTable};
 use crate::request::RequestFields;
-use crate::requests::{Requests, too_many_keys};
+use crate::requests::{RequestSequence, too_many_keys};
 
 /// The most requests of a sample with a fixed number of keys, which bounds its memory.
 const SAMPLED_MAX: usize = 1 << 25;
@@ -68,7 +68,7 @@ pub(crate) struct RequestSampler {
     key_sample: KeySample,
     keys_max: usize,
     requests_max: usize,
-    requests: Requests,
+    requests: RequestSequence,
     key_ids: KeyIdTable,
     /// The keys by ID, if some may have to be dropped.
     keys: Vec<u64>,
@@ -84,7 +84,7 @@ impl RequestSampler {
             key_sample,
             keys_max,
             requests_max,
-            requests: Requests::default(),
+            requests: RequestSequence::default(),
             key_ids: KeyIdTable::default(),
             keys: Vec::new(),
             kept: Vec::new(),
@@ -142,7 +142,7 @@ impl RequestSampler {
     }
 
     /// The sample, and the share of sampled keys.
-    pub(crate) fn finish(mut self) -> (Requests, f64) {
+    pub(crate) fn finish(mut self) -> (RequestSequence, f64) {
         self.requests.finish(&self.key_ids);
         (self.requests, self.key_sample.rate())
     }
@@ -151,10 +151,10 @@ impl RequestSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manometer_trace::Operation;
+    use manometer_trace::TraceOperation;
 
     fn add(sampled: &mut RequestSampler, keys: impl Iterator<Item = u64>) -> Result<(), CacheError> {
-        let batch: Vec<Record> = keys.map(|key| Record::new(Operation::Get, key)).collect();
+        let batch: Vec<Record> = keys.map(|key| Record::new(TraceOperation::Get, key)).collect();
         sampled.add(&batch, RequestFields::NONE)
     }
 

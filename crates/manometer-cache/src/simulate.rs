@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::policy::CacheCounters;
 use crate::policy_spec::PolicySpec;
-use crate::requests::Requests;
+use crate::requests::RequestSequence;
 
 /// The result of one simulation.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct SimulationResult {
 
 /// Simulates every policy at every capacity in parallel. Results are ordered by policy, then by capacity, as given.
 pub fn simulate(
-    requests: &Requests,
+    requests: &RequestSequence,
     policies: &[PolicySpec],
     capacities: &[u64],
     by_size: bool,

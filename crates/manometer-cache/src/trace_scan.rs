@@ -1,6 +1,6 @@
 //! A pass over a trace that passes on the requests that a cache serves.
 
-use manometer_trace::{Operation, Record, TraceError, TraceReader};
+use manometer_trace::{Record, TraceError, TraceOperation, TraceReader};
 
 use crate::error::CacheError;
 use crate::request::RequestFields;
@@ -25,7 +25,7 @@ impl ExcludedRequests {
     /// Removes from a batch, and counts, deletes and requests that lack a needed field.
     fn remove_from(&mut self, batch: &mut Vec<Record>, details: RequestFields) {
         batch.retain(|record| {
-            let is_delete = matches!(record.operation, Operation::Delete | Operation::Discard);
+            let is_delete = matches!(record.operation, TraceOperation::Delete | TraceOperation::Discard);
             let has_no_size = details.sizes && record.value_size.is_none();
             let has_no_time = details.times && record.time_ns.is_none();
             self.deletes += u64::from(is_delete);

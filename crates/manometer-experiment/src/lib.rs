@@ -2,7 +2,7 @@
 //!
 //! The modules are layers; each uses those before it:
 //!
-//! 1. [`limits`] and [`experiment`] hold an experiment that can run.
+//! 1. [`limits`] and [`definition`] hold an experiment that can run.
 //! 2. [`file`] reads an experiment file, checks it and resolves it into an [`Experiment`].
 //! 3. [`plan`] turns an experiment into the phases of a run.
 //! 4. [`prepare`] brings the device and the data into a steady state; [`isolate`] makes control groups and containers.
@@ -43,7 +43,7 @@
 mod boot_id;
 pub mod columns;
 pub mod conductor;
-pub mod experiment;
+pub mod definition;
 pub mod file;
 pub mod isolate;
 pub mod limits;
@@ -55,5 +55,5 @@ pub mod queue;
 pub mod real_vs_synthetic;
 pub mod setup;
 
-pub use experiment::Experiment;
+pub use definition::Experiment;
 pub use file::ExperimentError;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_measure::FileLock;
-use manometer_measure::host::{Device, device_of, layers_of};
+use manometer_measure::host::{BlockDevice, device_of, layers_of};
 use rustix::fs::OFlags;
 
 /// The lock file in a directory. The lock ends with its process, however that ends.
@@ -92,7 +92,7 @@ impl DiskLocks {
     /// Another run holds one, or its file cannot be written.
     pub fn take<'a>(directories: impl IntoIterator<Item = &'a Path>) -> Result<Self, LockError> {
         let folder = std::env::var_os(LOCK_DIRECTORY_VARIABLE).map_or_else(lock_directory, PathBuf::from);
-        let mut disks: Vec<(Device, &Path)> = Vec::new();
+        let mut disks: Vec<(BlockDevice, &Path)> = Vec::new();
         for directory in directories {
             for disk in device_of(directory).iter().flat_map(disks_below) {
                 if !disks.iter().any(|(known, _)| *known == disk) {
@@ -111,12 +111,12 @@ fn lock_directory() -> PathBuf {
 }
 
 /// The disks at the bottom of the layers of `device`.
-fn disks_below(device: &Device) -> Vec<Device> {
+fn disks_below(device: &BlockDevice) -> Vec<BlockDevice> {
     let layers = layers_of(device);
     layers.into_iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| layer.device).collect()
 }
 
-fn lock_disk(folder: &Path, disk: &Device, directory: &Path) -> Result<FileLock, LockError> {
+fn lock_disk(folder: &Path, disk: &BlockDevice, directory: &Path) -> Result<FileLock, LockError> {
     let path = folder.join(format!("manometer-{}-{}.lock", disk.major, disk.minor));
     let io = |source| LockError::Io { path: path.clone(), source };
     let file = open_shared(&path).map_err(io)?;
@@ -185,8 +185,8 @@ mod tests {
         assert!(error.to_string().contains("/proc/nothing/here"), "{error}");
     }
 
-    fn disk(minor: u32) -> Device {
-        Device { major: 8, minor, name: "sda".to_owned(), sysfs: PathBuf::from("/sys/none") }
+    fn disk(minor: u32) -> BlockDevice {
+        BlockDevice { major: 8, minor, name: "sda".to_owned(), sysfs: PathBuf::from("/sys/none") }
     }
 
     #[test]

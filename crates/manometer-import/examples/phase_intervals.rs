@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::{PhaseSummary, Summary};
+use manometer_analysis::summary::{PhaseSummary, RunSummary};
 use manometer_import::find_format;
 use manometer_measure::Recording;
 use manometer_measure::plan::PhaseKind;
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn measured(summary: &Summary) -> impl Iterator<Item = &PhaseSummary> {
+fn measured(summary: &RunSummary) -> impl Iterator<Item = &PhaseSummary> {
     summary.phases.iter().filter(|phase| phase.kind != PhaseKind::Solo && phase.performance.mean.is_some())
 }
 
@@ -55,7 +55,7 @@ fn has_interval(phase: &PhaseSummary) -> bool {
 }
 
 /// The median of the intervals' widths, as shares of the means.
-fn median_width(summary: &Summary) -> f64 {
+fn median_width(summary: &RunSummary) -> f64 {
     let width = |phase: &PhaseSummary| {
         let performance = &phase.performance;
         Some((performance.ci_high? - performance.ci_low?) / performance.mean.filter(|mean| *mean > 0.0)?)

@@ -21,17 +21,17 @@
 //! # }
 //! ```
 
+mod conversion;
 mod findings;
 mod format;
-mod import;
 mod import_format;
 mod imported_run;
 mod input;
 mod program_output;
 mod single_run;
 
+pub use conversion::import;
 pub use format::{FORMATS, experiment_of_flags, find_format};
-pub use import::import;
 pub use import_format::ImportFormat;
 pub use imported_run::{ImportedPhase, ImportedRun, IntervalLatencies, SampleTable};
 pub use input::ImportError;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use manometer_measure::event::{Finding, RunStatus};
-use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role, Settings, Workload};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, PlannedWorkload, Role, Settings};
 use serde_json::json;
 
 use crate::input::{file_stem, ns_of_ms};
@@ -76,7 +76,7 @@ impl SingleRun {
     pub fn into_imported(mut self, program: &str, unit: &str, path: &Path) -> ImportedRun {
         let name = file_stem(path);
         self.table.join_remnant();
-        let workload = Workload {
+        let workload = PlannedWorkload {
             name: PRIMARY.to_owned(),
             role: Role::Primary,
             kind: "command".to_owned(),

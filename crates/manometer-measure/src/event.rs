@@ -189,7 +189,7 @@ pub struct Threat {
     /// How strongly.
     pub strength: ThreatStrength,
     /// What.
-    pub to: Threatened,
+    pub to: ThreatTarget,
 }
 
 /// How strongly a finding threatens a conclusion, the weakest first.
@@ -207,7 +207,7 @@ pub enum ThreatStrength {
 /// The conclusion that a finding threatens, the narrowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Threatened {
+pub enum ThreatTarget {
     /// High percentiles of latencies.
     Tail,
     /// The results of the phases that the finding names.
@@ -272,10 +272,10 @@ mod tests {
     fn a_stronger_threat_ranks_above_a_wider_one() {
         let threat = |strength, to| Threat { strength, to };
         let ranked = [
-            threat(ThreatStrength::Minor, Threatened::Result),
-            threat(ThreatStrength::Serious, Threatened::Tail),
-            threat(ThreatStrength::Serious, Threatened::Storage),
-            threat(ThreatStrength::Fatal, Threatened::Phase),
+            threat(ThreatStrength::Minor, ThreatTarget::Result),
+            threat(ThreatStrength::Serious, ThreatTarget::Tail),
+            threat(ThreatStrength::Serious, ThreatTarget::Storage),
+            threat(ThreatStrength::Fatal, ThreatTarget::Phase),
         ];
         assert!(ranked.is_sorted());
     }

@@ -43,7 +43,7 @@ pub use dispatch::{Dispatch, ReplayOutcome};
 pub use event::{Event, EventLine, Severity};
 pub use file_lock::FileLock;
 pub use histogram::LatencyHistogram;
-pub use plan::{Criterion, InterleavedRounds, Phase, PhaseKind, Plan, Role, Workload};
+pub use plan::{Criterion, InterleavedRounds, Phase, PhaseKind, Plan, PlannedWorkload, Role};
 pub use recording::{Recording, RecordingError, RecordingWriter};
 pub use samples::{Column, Samples};
 pub use units::{ByteSize, Rate, Share, Span};

@@ -25,9 +25,9 @@ pub struct Plan {
     pub reference: bool,
     /// What the result has to meet; absent without a goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goal: Option<Goal>,
+    pub goal: Option<PlanGoal>,
     /// The workloads.
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<PlannedWorkload>,
     /// The rounds of an interleaved plan; none for a ladder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interleaved: Option<InterleavedRounds>,
@@ -37,12 +37,12 @@ pub struct Plan {
 
 impl Plan {
     /// The primary, if there is one.
-    pub fn primary(&self) -> Option<&Workload> {
+    pub fn primary(&self) -> Option<&PlannedWorkload> {
         self.workloads.iter().find(|workload| workload.role == Role::Primary)
     }
 
     /// The neighbours, in the order of the experiment.
-    pub fn neighbours(&self) -> impl Iterator<Item = &Workload> {
+    pub fn neighbours(&self) -> impl Iterator<Item = &PlannedWorkload> {
         self.workloads.iter().filter(|workload| workload.role == Role::Neighbour)
     }
 
@@ -109,7 +109,7 @@ impl InterleavedRounds {
 
 /// A workload of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Workload {
+pub struct PlannedWorkload {
     /// Its name; also the name of its sample series and its latency log.
     pub name: String,
     /// Its role.
@@ -122,7 +122,7 @@ pub struct Workload {
 
 /// What the result of a run has to meet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Goal {
+pub struct PlanGoal {
     /// The largest pressure that any phase may have: a share of the performance in `w0`.
     pub pressure: f64,
 }

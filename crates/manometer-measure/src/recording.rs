@@ -405,7 +405,7 @@ fn read_events(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BetterDirection, Criterion, InterleavedRounds, Phase, PhaseKind, Role, Workload};
+    use crate::plan::{BetterDirection, Criterion, InterleavedRounds, Phase, PhaseKind, PlannedWorkload, Role};
     use proptest::prelude::*;
 
     const START: WallAnchor = WallAnchor { monotonic_ns: 7_000_000_000, unix_ns: 1_700_000_000_000_000_000 };
@@ -420,7 +420,7 @@ mod tests {
             reference: false,
             goal: None,
             interleaved: None,
-            workloads: vec![Workload {
+            workloads: vec![PlannedWorkload {
                 name: "primary".into(),
                 role: Role::Primary,
                 kind: "kv".into(),

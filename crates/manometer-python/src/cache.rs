@@ -7,9 +7,9 @@ use manometer_cache::request::RequestFields;
 use manometer_cache::sampling::Sampling;
 use manometer_cache::simulate::SimulationResult;
 use manometer_cache::trace_scan::ExcludedRequests;
-use manometer_cache::{CacheError, Requests};
+use manometer_cache::{CacheError, RequestSequence};
 use manometer_trace::transform::blocks::Blocks;
-use manometer_trace::{BATCH_RECORDS, Operation, Record, TraceError, TraceReader};
+use manometer_trace::{BATCH_RECORDS, Record, TraceError, TraceOperation, TraceReader};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -20,7 +20,7 @@ use crate::trace::Trace;
 
 /// The source of requests.
 #[derive(FromPyObject)]
-pub(crate) enum Requested<'py> {
+pub(crate) enum RequestInput<'py> {
     /// A trace, optionally split into blocks of this many bytes.
     Trace(Py<Trace>, Option<u64>),
     /// Arrays of equal length: keys, sizes, whether each request writes, and its time.
@@ -48,7 +48,7 @@ struct Arrays<'a> {
     times_ns: Option<&'a [u64]>,
 }
 
-impl Requested<'_> {
+impl RequestInput<'_> {
     fn source(&self) -> PyResult<Source<'_>> {
         match self {
             Self::Trace(trace, block_bytes) => Ok(Source::Trace(trace.get(), *block_bytes)),
@@ -101,7 +101,7 @@ impl TraceReader for ArrayReader<'_> {
         batch.clear();
         batch.extend(range.map(|at| {
             let writes = writes.is_some_and(|writes| writes[at] != 0);
-            let operation = if writes { Operation::Put } else { Operation::Get };
+            let operation = if writes { TraceOperation::Put } else { TraceOperation::Get };
             Record {
                 value_size: sizes.map(|sizes| sizes[at]),
                 time_ns: times_ns.map(|times_ns| times_ns[at]),
@@ -119,7 +119,7 @@ type FrameWithDamage = (Frame, Option<String>);
 #[pyfunction]
 pub(crate) fn simulate(
     py: Python<'_>,
-    requested: Requested<'_>,
+    requested: RequestInput<'_>,
     policies: Vec<String>,
     capacities: Vec<u64>,
     by_size: bool,
@@ -130,7 +130,7 @@ pub(crate) fn simulate(
     let simulated = py.detach(|| {
         let sizes = RequestFields { sizes: by_size, ..RequestFields::NONE };
         let details = policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details));
-        let requests = Requests::read(&mut *source.reader()?, details)?;
+        let requests = RequestSequence::read(&mut *source.reader()?, details)?;
         let outcomes = manometer_cache::simulate::simulate(&requests, &policies, &capacities, by_size, seed);
         Ok((requests, outcomes))
     });
@@ -139,7 +139,7 @@ pub(crate) fn simulate(
 }
 
 fn simulated_frame(
-    requests: &Requests,
+    requests: &RequestSequence,
     policies: &[PolicySpec],
     outcomes: &[SimulationResult],
 ) -> PyResult<FrameWithDamage> {
@@ -174,7 +174,7 @@ fn simulated_frame(
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the package's function")]
 pub(crate) fn curves(
     py: Python<'_>,
-    requested: Requested<'_>,
+    requested: RequestInput<'_>,
     policies: Vec<String>,
     capacities: Vec<u64>,
     by_size: bool,

@@ -1,6 +1,6 @@
 //! The report's charts: their definitions and their data.
 
-use manometer_report::{AnalysedRecording, ColumnInfo, ReportError, Scope};
+use manometer_report::{AnalysedRecording, ChartSource, ColumnInfo, ReportError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -12,9 +12,9 @@ use crate::recording::Recording;
 pub(crate) fn charts() -> String {
     let all = manometer_report::charts().into_iter().map(|chart| {
         let scope = match chart.scope {
-            Scope::OneRecording => "one",
-            Scope::ManyRecordings => "many",
-            Scope::Figures => "figures",
+            ChartSource::OneRecording => "one",
+            ChartSource::ManyRecordings => "many",
+            ChartSource::Figures => "figures",
         };
         let column = |column: &ColumnInfo| json!({"name": column.name, "unit": column.unit, "meaning": column.meaning});
         let columns: Vec<Value> = chart.columns.iter().map(column).collect();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{self as analysis, RunSet, compare_pair, compare_series};
+use manometer_analysis::compare::{self as analysis, ComparedRuns, compare_pair, compare_series};
 use manometer_analysis::verdict::judge_runs;
 use manometer_measure as measure;
 use manometer_report::AnalysedRecording;
@@ -19,7 +19,7 @@ pub(crate) fn compare(py: Python<'_>, paths: Vec<PathBuf>, bound: f64) -> PyResu
 }
 
 fn compare_json(paths: &[PathBuf], bound: f64) -> Result<String, String> {
-    let read = paths.iter().map(|path| RunSet::read(path)).collect::<Result<Vec<_>, _>>();
+    let read = paths.iter().map(|path| ComparedRuns::read(path)).collect::<Result<Vec<_>, _>>();
     let compared = match read.map_err(|error| error.to_string())?.as_slice() {
         [] | [_] => return Err("give two recordings, or a series of them, to compare".to_owned()),
         // A path that is not UTF-8 has no JSON form.

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, Float64Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema};
-use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, NeighbourSummary, PhaseSummary, Summary};
+use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, NeighbourSummary, PhaseSummary, RunSummary};
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::plan::{PhaseKind, Settings};
 use manometer_measure::{self as measure, LatencyHistogram, Samples};
@@ -146,7 +146,7 @@ fn latency_by_interval(log: &LatencyLog, operation: &str) -> PyResult<Frame> {
     Frame::of(columns, metadata([("cut", log.truncated.to_string())]))
 }
 
-fn latency_by_phase(log: &LatencyLog, operation: &str, summary: &Summary) -> PyResult<Frame> {
+fn latency_by_phase(log: &LatencyLog, operation: &str, summary: &RunSummary) -> PyResult<Frame> {
     let during = |phase: &PhaseSummary| log.during(operation, &phase.stretches_s());
     let histograms: Vec<LatencyHistogram> = summary.phases.iter().map(during).collect();
     let mut columns = vec![

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use manometer_trace::transform::slice::{Slice, Stretch};
+use manometer_trace::transform::slice::{Slice, SliceRange};
 use manometer_trace::write::{OutputFormat, copy, create};
-use manometer_trace::{Summary, TraceError, TraceForm, TraceReader, open, record_batch};
+use manometer_trace::{TraceError, TraceForm, TraceReader, TraceSummary, open, record_batch};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
@@ -19,14 +19,14 @@ pub(crate) struct Trace {
     path: PathBuf,
     form: TraceForm,
     format: &'static str,
-    stretches: Vec<Stretch>,
+    stretches: Vec<SliceRange>,
 }
 
 impl Trace {
     /// Opens a reader.
     pub(crate) fn reader(&self, key_texts: bool) -> Result<Box<dyn TraceReader>, TraceError> {
         let trace = open(&self.path, &self.form.options(key_texts)?)?;
-        let cut = |reader, stretch: &Stretch| Box::new(Slice::new(reader, *stretch)) as Box<dyn TraceReader>;
+        let cut = |reader, stretch: &SliceRange| Box::new(Slice::new(reader, *stretch)) as Box<dyn TraceReader>;
         Ok(self.stretches.iter().fold(trace.reader, cut))
     }
 }
@@ -60,7 +60,7 @@ impl Trace {
     }
 
     fn slice(&self, from_s: f64, seconds: Option<f64>, requests: Option<u64>) -> PyResult<Self> {
-        let stretch = Stretch {
+        let stretch = SliceRange {
             from_ns: nanoseconds("from_s", from_s)?,
             length_ns: seconds.map(|seconds| nanoseconds("seconds", seconds)).transpose()?,
             requests,
@@ -73,7 +73,7 @@ impl Trace {
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         let info = py.detach(|| {
             let mut reader = self.reader(false)?;
-            let (mut summary, mut batch) = (Summary::default(), Vec::new());
+            let (mut summary, mut batch) = (TraceSummary::default(), Vec::new());
             let damage = loop {
                 match reader.read(&mut batch) {
                     Ok(0) => break None,

@@ -3,7 +3,7 @@
 use manometer_measure::suggest::similar;
 use serde_json::{Map, Value};
 
-use crate::charts::{CHARTS, Chart, ChartInput, ColumnInfo, Drawing};
+use crate::charts::{CHARTS, Chart, ChartContent, ChartInput, ColumnInfo};
 use crate::recording_reader::RecordingReader;
 use crate::{AnalysedRecording, ReportError};
 
@@ -14,7 +14,7 @@ pub const COLOURS: &str = include_str!("../../../charts/colours.json");
 
 /// What a chart is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum ChartSource {
     /// One recording.
     OneRecording,
     /// Several recordings, or one.
@@ -37,7 +37,7 @@ pub struct ChartInfo {
     /// Its Vega-Lite file.
     pub spec: &'static str,
     /// What it is drawn from.
-    pub scope: Scope,
+    pub scope: ChartSource,
     /// The columns that its rows need, for a chart of figures; empty for others, whose rows come from [`draw`].
     pub columns: &'static [ColumnInfo],
 }
@@ -62,9 +62,9 @@ pub fn charts() -> Vec<ChartInfo> {
 fn info(chart: &Chart) -> ChartInfo {
     const NONE: &[ColumnInfo] = &[];
     let (scope, columns) = match chart.input {
-        ChartInput::OneRecording(_) => (Scope::OneRecording, NONE),
-        ChartInput::Recordings(_) | ChartInput::SeveralRecordings(_) => (Scope::ManyRecordings, NONE),
-        ChartInput::Columns(columns) => (Scope::Figures, columns),
+        ChartInput::OneRecording(_) => (ChartSource::OneRecording, NONE),
+        ChartInput::Recordings(_) | ChartInput::SeveralRecordings(_) => (ChartSource::ManyRecordings, NONE),
+        ChartInput::Columns(columns) => (ChartSource::Figures, columns),
     };
     let &Chart { name, title, origin, caption, spec, .. } = chart;
     ChartInfo { name, title, origin, caption, spec, scope, columns }
@@ -85,7 +85,7 @@ pub fn draw<'a>(
             let columns = columns.iter().map(|column| column.name).collect();
             return Err(ReportError::ChartOfFigures { name: chart.name, columns });
         }
-        (_, []) => Drawing::empty("No recording was chosen."),
+        (_, []) => ChartContent::empty("No recording was chosen."),
         (ChartInput::OneRecording(draw), [reader]) => draw(reader),
         (ChartInput::OneRecording(_), several) => {
             return Err(ReportError::OneRecordingOnly { name: chart.name, got: several.len() });

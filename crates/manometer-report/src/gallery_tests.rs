@@ -15,10 +15,10 @@ fn complete(dir: &Path) -> AnalysedRecording {
 fn every_chart_is_listed_with_what_it_is_made_from() {
     let charts = charts();
     let scope = |name: &str| charts.iter().find(|chart| chart.name == name).map(|chart| chart.scope);
-    assert_eq!(scope("timeline"), Some(Scope::OneRecording));
-    assert_eq!(scope("cache-curves"), Some(Scope::Figures));
+    assert_eq!(scope("timeline"), Some(ChartSource::OneRecording));
+    assert_eq!(scope("cache-curves"), Some(ChartSource::Figures));
     for chart in &charts {
-        assert_eq!(chart.columns.is_empty(), chart.scope != Scope::Figures, "{}", chart.name);
+        assert_eq!(chart.columns.is_empty(), chart.scope != ChartSource::Figures, "{}", chart.name);
     }
 }
 
@@ -33,7 +33,7 @@ fn a_chart_has_the_rows_of_the_page() {
 
 #[test]
 fn an_empty_selection_is_a_chart_that_says_so() {
-    for chart in charts().iter().filter(|chart| chart.scope != Scope::Figures) {
+    for chart in charts().iter().filter(|chart| chart.scope != ChartSource::Figures) {
         let drawn = draw(chart.name, &[]).unwrap();
         assert!(drawn.rows.is_empty() && drawn.alt_text.is_empty());
         assert_eq!(drawn.notes, ["No recording was chosen."]);
@@ -51,7 +51,7 @@ fn what_nothing_can_be_drawn_of_says_why() {
     let summary = example::cut_summary(&recording);
     let recorded = [AnalysedRecording { recording, summary, settings: Default::default() }];
     let mut silent = Vec::new();
-    for chart in charts().iter().filter(|chart| chart.scope != Scope::Figures) {
+    for chart in charts().iter().filter(|chart| chart.scope != ChartSource::Figures) {
         let drawn = draw(chart.name, &recorded).unwrap();
         if drawn.rows.is_empty() && drawn.notes[0].starts_with("The recordings have no data") {
             silent.push(chart.name);

@@ -37,14 +37,14 @@ mod example;
 
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::summary::Summary;
-use manometer_analysis::verdict::JudgedRun;
+use manometer_analysis::summary::RunSummary;
+use manometer_analysis::verdict::RunWithSummary;
 use manometer_measure::plan::Settings;
 use manometer_measure::suggest::did_you_mean;
 use manometer_measure::{Recording, RecordingError};
 
 pub use charts::ColumnInfo;
-pub use gallery::{COLOURS, ChartData, ChartInfo, Scope, charts, draw, spec};
+pub use gallery::{COLOURS, ChartData, ChartInfo, ChartSource, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves, page,
     rate_search, real_vs_synthetic,
@@ -57,7 +57,7 @@ pub struct AnalysedRecording {
     /// The recording.
     pub recording: Recording,
     /// Its analysis.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// What the sweep set for this run; empty without a sweep.
     pub settings: Settings,
 }
@@ -79,8 +79,8 @@ impl AnalysedRecording {
     }
 
     /// As one of several runs that are judged together.
-    pub fn judged(&self) -> JudgedRun<'_> {
-        JudgedRun { recording: &self.recording, summary: &self.summary }
+    pub fn judged(&self) -> RunWithSummary<'_> {
+        RunWithSummary { recording: &self.recording, summary: &self.summary }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::text;
 
 /// How a phase came out.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum PhaseOutcome {
+pub(crate) enum SpanOutcome {
     /// It was measured to its end.
     Measured,
     /// It could not be measured, or not to its end.
@@ -34,14 +34,14 @@ pub(crate) struct PhaseSpan<'a> {
     /// When its measurement ended.
     pub(crate) end_s: f64,
     /// How it came out.
-    pub(crate) outcome: PhaseOutcome,
+    pub(crate) outcome: SpanOutcome,
 }
 
 impl PhaseSpan<'_> {
     /// What the band of the phase shows: `gap` where it has one, else what the phase is for.
     pub(crate) fn kind(&self) -> &'static str {
         match (&self.outcome, self.phase.kind) {
-            (PhaseOutcome::Gap { .. } | PhaseOutcome::Cut, _) => "gap",
+            (SpanOutcome::Gap { .. } | SpanOutcome::Cut, _) => "gap",
             (_, PhaseKind::Solo) => "solo",
             (_, PhaseKind::Warmup) => "warm-up",
             (_, PhaseKind::Baseline) => "no neighbour",
@@ -83,11 +83,11 @@ fn block_spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
                 is_block: true,
                 begin_s: at_s,
                 end_s: last_s.max(at_s),
-                outcome: PhaseOutcome::Cut,
+                outcome: SpanOutcome::Cut,
             })),
-            Event::BlockEnded { phase, .. } => end_last(&mut spans, phase, at_s, PhaseOutcome::Measured),
+            Event::BlockEnded { phase, .. } => end_last(&mut spans, phase, at_s, SpanOutcome::Measured),
             Event::BlockGap { phase, reason, .. } => {
-                end_last(&mut spans, phase, at_s, PhaseOutcome::Gap { reason: reason.clone() });
+                end_last(&mut spans, phase, at_s, SpanOutcome::Gap { reason: reason.clone() });
             }
             _ => {}
         }
@@ -96,8 +96,8 @@ fn block_spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
 }
 
 /// Ends the last of `spans`, if it is one of `phase` that still runs.
-fn end_last(spans: &mut [PhaseSpan<'_>], phase: &str, at_s: f64, outcome: PhaseOutcome) {
-    if let Some(last) = spans.last_mut().filter(|last| last.phase.id == phase && last.outcome == PhaseOutcome::Cut) {
+fn end_last(spans: &mut [PhaseSpan<'_>], phase: &str, at_s: f64, outcome: SpanOutcome) {
+    if let Some(last) = spans.last_mut().filter(|last| last.phase.id == phase && last.outcome == SpanOutcome::Cut) {
         (last.end_s, last.outcome) = (at_s, outcome);
     }
 }
@@ -110,16 +110,16 @@ fn span<'a>(recording: &'a Recording, phase: &'a Phase, last_s: f64) -> Option<P
         match &line.event {
             Event::PhaseStarted { phase: id } if *id == phase.id => begin_s = Some(at_s),
             Event::PhaseEnded { phase: id } if *id == phase.id => {
-                end = Some((at_s, PhaseOutcome::Measured));
+                end = Some((at_s, SpanOutcome::Measured));
             }
             Event::PhaseGap { phase: id, reason } if *id == phase.id => {
-                end = Some((at_s, PhaseOutcome::Gap { reason: reason.clone() }));
+                end = Some((at_s, SpanOutcome::Gap { reason: reason.clone() }));
             }
             _ => {}
         }
     }
     let begin_s = begin_s?;
-    let (end_s, outcome) = end.unwrap_or((last_s.max(begin_s), PhaseOutcome::Cut));
+    let (end_s, outcome) = end.unwrap_or((last_s.max(begin_s), SpanOutcome::Cut));
     Some(PhaseSpan { plan: &recording.plan, phase, is_block: false, begin_s, end_s, outcome })
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn gap_reason<'a>(recording: &'a Recording, id: &str) -> Option<&'a s
 }
 
 /// The text for a phase without data, with the reason.
-pub(crate) fn absence(recording: &Recording, phase: &PhaseSummary) -> String {
+pub(crate) fn missing_reason(recording: &Recording, phase: &PhaseSummary) -> String {
     let begun =
         recording.events.iter().any(|line| matches!(&line.event, Event::PhaseStarted { phase: id } if *id == phase.id));
     let what = if begun { text::NOT_MEASURED } else { "not run" };

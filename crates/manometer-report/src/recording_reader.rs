@@ -4,11 +4,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use manometer_analysis::summary::{PhaseSummary, Summary};
+use manometer_analysis::summary::{PhaseSummary, RunSummary};
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::operation::is_background;
-use manometer_measure::plan::{Criterion, Workload};
+use manometer_measure::plan::{Criterion, PlannedWorkload};
 use manometer_measure::{Recording, Samples};
 
 use crate::AnalysedRecording;
@@ -47,7 +47,7 @@ pub(crate) struct RecordingReader<'a> {
     /// The recording.
     pub(crate) recording: &'a Recording,
     /// What the analysis says of it.
-    pub(crate) summary: &'a Summary,
+    pub(crate) summary: &'a RunSummary,
     samples: RefCell<BTreeMap<String, Option<Rc<Samples>>>>,
     latencies: OnceCell<LatencyLog>,
     unreadable: RefCell<Vec<String>>,
@@ -68,7 +68,7 @@ impl<'a> RecordingReader<'a> {
     }
 
     /// The workload whose performance is judged.
-    pub(crate) fn primary(&self) -> Option<&'a Workload> {
+    pub(crate) fn primary(&self) -> Option<&'a PlannedWorkload> {
         self.recording.plan.primary()
     }
 
@@ -138,7 +138,7 @@ impl<'a> RecordingReader<'a> {
     }
 
     /// The throughput of `workload` in its own unit, one value per sample interval.
-    pub(crate) fn throughput(&self, workload: &Workload) -> Option<Vec<Point>> {
+    pub(crate) fn throughput(&self, workload: &PlannedWorkload) -> Option<Vec<Point>> {
         let samples = self.samples(&workload.name)?;
         let (suffix, factor) =
             if workload.unit == "MiB/s" { (".bytes", 1.0 / BYTES_PER_MIB) } else { (".requests", 1.0) };

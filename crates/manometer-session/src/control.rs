@@ -37,7 +37,7 @@ impl Controls {
 }
 
 /// Receives a session's messages.
-pub trait Sink: Send {
+pub trait MessageSink: Send {
     /// Sends `message`.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ pub trait Sink: Send {
     fn send(&mut self, message: Message) -> std::io::Result<()>;
 }
 
-impl<F: FnMut(Message) -> std::io::Result<()> + Send> Sink for F {
+impl<F: FnMut(Message) -> std::io::Result<()> + Send> MessageSink for F {
     fn send(&mut self, message: Message) -> std::io::Result<()> {
         self(message)
     }

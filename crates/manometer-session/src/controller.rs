@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_workload::error::WorkloadError;
-use manometer_workload::workload::WorkloadData;
+use manometer_workload::interface::WorkloadData;
 
-use crate::control::{Controls, Sink};
+use crate::control::{Controls, MessageSink};
 use crate::error::{SessionError, StartError};
 use crate::protocol::{Control, Job, Message};
 
@@ -84,7 +84,7 @@ impl Controller {
     pub fn start_thread(
         &mut self,
         name: &str,
-        work: impl FnOnce(&Controls, &mut dyn Sink) -> Result<WorkloadData, SessionError> + Send + 'static,
+        work: impl FnOnce(&Controls, &mut dyn MessageSink) -> Result<WorkloadData, SessionError> + Send + 'static,
     ) -> Result<usize, StartError> {
         let index = self.workers.len();
         let (controls, receiver) = channel();

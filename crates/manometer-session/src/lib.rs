@@ -1,9 +1,9 @@
 //! Sessions: one worker loop, and the controller that drives it.
 //!
 //! A worker runs one workload. It reads a [`protocol::Job`] and then control lines, and writes [`protocol::Message`]s: as a
-//! separate process ([`worker`]) or on a thread of this one. Its loop ([`session`]) owns the sample tick, the
+//! separate process ([`worker`]) or on a thread of this one. Its loop ([`worker_loop`]) owns the sample tick, the
 //! timetable, refusals and every message; what a workload must be able to do is
-//! [`manometer_workload::workload::Workload`].
+//! [`manometer_workload::interface::Workload`].
 //!
 //! The other end is the [`controller`], which starts workers, here or where a command leads to, and receives what they
 //! emit. On it stand [`single`], one workload from its start to its end, [`group`], several replays that begin at the
@@ -13,12 +13,12 @@
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use manometer_session::protocol::{Control, Job, Message};
-//! use manometer_session::single::{self, Observer};
+//! use manometer_session::single::{self, MessageHandler};
 //! use serde_json::json;
 //!
 //! struct RequestCount(u64);
 //!
-//! impl Observer for RequestCount {
+//! impl MessageHandler for RequestCount {
 //!     fn receive(&mut self, message: Message, _received_ns: u64) -> Vec<Control> {
 //!         match message {
 //!             Message::Ready { .. } => return vec![Control::Go],
@@ -53,7 +53,7 @@ pub mod find_max;
 pub mod group;
 pub mod protocol;
 pub mod sample_totals;
-pub mod session;
 pub mod single;
 mod state_reader;
 pub mod worker;
+pub mod worker_loop;

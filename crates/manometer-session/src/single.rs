@@ -4,19 +4,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use manometer_measure::{Clock as _, MonotonicClock};
-use manometer_workload::workload::WorkloadData;
+use manometer_workload::interface::WorkloadData;
 
-use crate::control::{Controls, Sink};
+use crate::control::{Controls, MessageSink};
 use crate::controller::{Controller, WorkerEvent};
 use crate::error::SessionError;
 use crate::protocol::{Control, Job, Message};
-use crate::session;
+use crate::worker_loop;
 
 /// How often the end of the run and an interruption are polled.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Receives a workload's messages and controls it.
-pub trait Observer {
+pub trait MessageHandler {
     /// Handles `message`, which arrived at `received_ns`. Returns controls to send.
     fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control>;
 
@@ -28,10 +28,16 @@ pub trait Observer {
 ///
 /// # Errors
 /// The session failed.
-pub fn run(job: &Job, interrupted: &AtomicBool, observer: &mut dyn Observer) -> Result<WorkloadData, SessionError> {
+pub fn run(
+    job: &Job,
+    interrupted: &AtomicBool,
+    observer: &mut dyn MessageHandler,
+) -> Result<WorkloadData, SessionError> {
     let job = job.clone();
     let name = job.name.clone();
-    run_work(&name, interrupted, observer, move |controls, sink| session::run(&job, controls, sink, &MonotonicClock))
+    run_work(&name, interrupted, observer, move |controls, sink| {
+        worker_loop::run(&job, controls, sink, &MonotonicClock)
+    })
 }
 
 /// As [`run`], for any `work` that runs a session.
@@ -41,8 +47,8 @@ pub fn run(job: &Job, interrupted: &AtomicBool, observer: &mut dyn Observer) -> 
 pub fn run_work(
     name: &str,
     interrupted: &AtomicBool,
-    observer: &mut dyn Observer,
-    work: impl FnOnce(&Controls, &mut dyn Sink) -> Result<WorkloadData, SessionError> + Send + 'static,
+    observer: &mut dyn MessageHandler,
+    work: impl FnOnce(&Controls, &mut dyn MessageSink) -> Result<WorkloadData, SessionError> + Send + 'static,
 ) -> Result<WorkloadData, SessionError> {
     let mut controller = Controller::default();
     let worker = controller.start_thread(name, work)?;

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rates_count_from_is_never_state_at() {
+    fn the_baseline_of_rates_is_not_read_as_a_state() {
         let (let_go, held) = channel();
         let clock = ManualClock::at(0);
         std::thread::scope(|scope| {

@@ -9,7 +9,7 @@ use manometer_measure::{Clock as _, MonotonicClock};
 
 use crate::control::Controls;
 use crate::protocol::{CLOCK, CLOCK_AND_SYNC, CLOCK_IN_STEP, Control, Job, Message};
-use crate::session;
+use crate::worker_loop;
 
 /// How long a worker may take to end after its controller is gone, before it aborts, in nanoseconds.
 const ORPHAN_TIMEOUT_NS: u64 = 1_500_000_000;
@@ -23,7 +23,7 @@ pub fn run() -> Result<(), String> {
     let (sender, receiver) = channel();
     let outcome = read_job(&mut lines).and_then(|job| {
         std::thread::spawn(move || forward_controls(lines, &sender));
-        let finished = session::run(&job, &Controls::new(receiver), &mut send, &MonotonicClock);
+        let finished = worker_loop::run(&job, &Controls::new(receiver), &mut send, &MonotonicClock);
         finished.map(drop).map_err(|error| error.to_string())
     });
     let last = match &outcome {

@@ -7,7 +7,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use manometer_trace::character::{Character, Options};
+use manometer_trace::character::{Character, CharacterOptions};
 use manometer_trace::synthesis::Generator;
 use manometer_trace::synthesis::fit::FirstPass;
 use manometer_trace::transform::Input;
@@ -16,10 +16,10 @@ use manometer_trace::transform::complete::MissingInserts;
 use manometer_trace::transform::copies::Copies;
 use manometer_trace::transform::intensify::intensify;
 use manometer_trace::transform::merge::Merge;
-use manometer_trace::transform::sample::{Sample, SpatialFilter};
+use manometer_trace::transform::sample::{SampledTrace, SpatialFilter};
 use manometer_trace::transform::scale::Scale;
-use manometer_trace::transform::slice::{Slice, Stretch};
-use manometer_trace::transform::span::Span;
+use manometer_trace::transform::slice::{Slice, SliceRange};
+use manometer_trace::transform::span::TraceSpan;
 use manometer_trace::transform::subtrace::{Division, Subtrace};
 use manometer_trace::{Format, ReadOptions, TraceError, TraceReader, open, open_stream};
 use rand_distr::{Distribution as _, Zipf};
@@ -45,10 +45,12 @@ fn main() -> Result<(), TraceError> {
 fn measure_all(name: &str, open: &dyn Fn() -> Result<Input, TraceError>) -> Result<(), TraceError> {
     println!("{name}:");
     let count = measure("read", || drain(open()?.as_mut()))?;
-    measure("slice", || drain(&mut Slice::new(open()?, Stretch { requests: Some(count), ..Stretch::default() })))?;
+    measure("slice", || {
+        drain(&mut Slice::new(open()?, SliceRange { requests: Some(count), ..SliceRange::default() }))
+    })?;
     measure("scale", || drain(&mut Scale::new(open()?, 2.0)?))?;
-    measure("sample 0.01", || drain(&mut Sample::new(open()?, SpatialFilter::of_rate(0.01)?)).map(|_| count))?;
-    let span = Span::read(open()?.as_mut())?;
+    measure("sample 0.01", || drain(&mut SampledTrace::new(open()?, SpatialFilter::of_rate(0.01)?)).map(|_| count))?;
+    let span = TraceSpan::read(open()?.as_mut())?;
     measure("subtrace", || drain(&mut Subtrace::new(open()?, "1/2".parse()?, Division::Time(span))?).map(|_| count))?;
     measure("clone 3", || drain(&mut Copies::new(open()?, 3)?))?;
     measure("merge", || drain(&mut Merge::new(vec![open()?, open()?])))?;
@@ -59,14 +61,14 @@ fn measure_all(name: &str, open: &dyn Fn() -> Result<Input, TraceError>) -> Resu
         drain(&mut inserts.into_trace(open()?, 1_000_000)?).map(|_| count)
     })?;
     measure("characterise", || {
-        let mut character = Character::new(Options::default());
+        let mut character = Character::new(CharacterOptions::default());
         let read = each(open()?.as_mut(), |batch| character.add(batch))?;
         character.report();
         Ok(read)
     })?;
     let mut model = None;
     measure("fit a model", || {
-        let mut character = Character::new(Options::default());
+        let mut character = Character::new(CharacterOptions::default());
         let first = FirstPass::read(open()?.as_mut(), &mut character)?;
         model = Some(first.fit(open()?.as_mut(), &character)?);
         Ok(count)

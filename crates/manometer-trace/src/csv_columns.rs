@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::text;
 
 /// The largest number of columns read.
@@ -106,7 +106,7 @@ impl Columns {
     }
 
     /// The roles in column order, given the header's names.
-    pub(crate) fn resolve(&self, names: &[&[u8]]) -> Result<Vec<Role>, Fault> {
+    pub(crate) fn resolve(&self, names: &[&[u8]]) -> Result<Vec<Role>, RecordFault> {
         let mut resolved = Vec::new();
         for (role, column) in &self.roles {
             let number = match column {

@@ -48,4 +48,4 @@ impl TraceError {
 }
 
 /// Why a record is invalid: what was found, and what would be right.
-pub(crate) type Fault = Cow<'static, str>;
+pub(crate) type RecordFault = Cow<'static, str>;

@@ -2,7 +2,7 @@
 
 use crate::csv_columns::Columns;
 use crate::error::TraceError;
-use crate::reader::{LineFormat, Sink, TraceReader};
+use crate::reader::{LineFormat, RecordSink, TraceReader};
 use crate::source::Source;
 
 /// The number of lines that must fit a format.
@@ -90,7 +90,7 @@ impl Head<'_> {
         let lines: Vec<&[u8]> = self.lines().collect();
         let mut records = 0;
         for (number, line) in lines.iter().enumerate() {
-            let mut sink = Sink::default();
+            let mut sink = RecordSink::default();
             if format.line(line, &mut sink).is_err() {
                 let cut = self.whole && number + 1 == lines.len() && !line.is_empty();
                 return records > 0 && cut || self.lenient && records >= LENIENT_LINES;

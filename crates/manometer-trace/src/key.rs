@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use rapidhash::v3::rapidhash_v3;
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::text;
 
 /// The most memory of kept key texts and their table, in bytes.
@@ -46,7 +46,7 @@ impl KeyTable {
         self.texts.is_empty()
     }
 
-    pub(crate) fn keep(&mut self, id: u64, text: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn keep(&mut self, id: u64, text: &[u8]) -> Result<(), RecordFault> {
         if let Some(known) = self.texts.get(&id) {
             let same = known.as_ref() == text;
             return if same { Ok(()) } else { Err("this key has the same 64-bit id as another".into()) };
@@ -71,12 +71,12 @@ impl Keys {
         Self { table: keep.then(KeyTable::default) }
     }
 
-    pub(crate) fn id(&mut self, text: &[u8]) -> Result<u64, Fault> {
+    pub(crate) fn id(&mut self, text: &[u8]) -> Result<u64, RecordFault> {
         self.id_as(None, text)
     }
 
     /// The id of a key in one of several key spaces; in space 0 the plain id.
-    pub(crate) fn id_in(&mut self, space: u32, text: &[u8]) -> Result<u64, Fault> {
+    pub(crate) fn id_in(&mut self, space: u32, text: &[u8]) -> Result<u64, RecordFault> {
         if space == 0 {
             return self.id(text);
         }
@@ -84,7 +84,7 @@ impl Keys {
     }
 
     /// The given id of a key, or else that of its text.
-    pub(crate) fn id_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, Fault> {
+    pub(crate) fn id_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, RecordFault> {
         let id = id.unwrap_or_else(|| key_id(text));
         if let Some(table) = &mut self.table {
             table.keep(id, text)?;

@@ -8,7 +8,7 @@
 //! ```
 //! use std::io::Cursor;
 //!
-//! use manometer_trace::{Operation, ReadOptions, open_stream};
+//! use manometer_trace::{TraceOperation, ReadOptions, open_stream};
 //!
 //! # fn main() -> Result<(), manometer_trace::TraceError> {
 //! let text = "time,key,size,op\n1.5,apple,10,get\n2,pear,20,set\n";
@@ -17,7 +17,7 @@
 //!
 //! let mut batch = Vec::new();
 //! assert_eq!(trace.reader.read(&mut batch)?, 2);
-//! assert_eq!((batch[0].operation, batch[1].value_size), (Operation::Get, Some(20)));
+//! assert_eq!((batch[0].operation, batch[1].value_size), (TraceOperation::Get, Some(20)));
 //! # Ok(())
 //! # }
 //! ```
@@ -50,5 +50,5 @@ pub use key::{KeyTable, key_id};
 pub use open::{Trace, open, open_stream};
 pub use read::FORMATS;
 pub use reader::{BATCH_RECORDS, TraceReader};
-pub use record::{Operation, Record};
-pub use summary::Summary;
+pub use record::{Record, TraceOperation};
+pub use summary::TraceSummary;

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use crate::error::TraceError;
 use crate::key::IdHasher;
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// The most memory of keys and missing inserts, in bytes.
 const BYTES_MAX: usize = 4 << 30;
@@ -49,7 +49,12 @@ impl MissingKeys {
             Entry::Vacant(unknown) if needed => {
                 // The memory limit is far below this many.
                 unknown.insert(self.inserts.len() as u32);
-                self.inserts.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
+                self.inserts.push(Record {
+                    operation: TraceOperation::Insert,
+                    ttl_s: None,
+                    succeeded: None,
+                    ..*record
+                });
             }
             Entry::Vacant(unknown) => {
                 unknown.insert(STORED);
@@ -97,7 +102,7 @@ mod tests {
         let room = 10_000 * (KEY_BYTES + INSERT_BYTES);
         let filled = |bytes_max| {
             let mut missing = MissingKeys::within(bytes_max);
-            (0..10_000).for_each(|key| missing.add(&Record::new(Operation::Get, u64::MAX - key)));
+            (0..10_000).for_each(|key| missing.add(&Record::new(TraceOperation::Get, u64::MAX - key)));
             missing.need_room().map_err(|error| error.to_string())
         };
         assert_eq!(filled(room), Ok(()));
@@ -108,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_later_size_is_that_of_the_insert() {
-        let get = Record::new(Operation::Get, 1);
+        let get = Record::new(TraceOperation::Get, 1);
         let found = inserts(&[
             get,
             Record { value_size: Some(9), ..get },
@@ -119,8 +124,8 @@ mod tests {
 
     #[test]
     fn what_failed_neither_needs_a_key_nor_stores_it() {
-        let get = Record::new(Operation::Get, 1);
-        for operation in Operation::ALL {
+        let get = Record::new(TraceOperation::Get, 1);
+        for operation in TraceOperation::ALL {
             let failed = Record { succeeded: Some(false), value_size: Some(7), ..Record::new(operation, 1) };
             assert!(inserts(&[failed]).is_empty());
             let found = inserts(&[failed, get]);

@@ -84,7 +84,7 @@ fn names_with(setting: FormatSetting) -> String {
 }
 
 fn recognise(source: &mut Source, options: &ReadOptions) -> Result<&'static Format, TraceError> {
-    let bytes = source.want(HEAD_BYTES).len().min(HEAD_BYTES);
+    let bytes = source.fill_to(HEAD_BYTES).len().min(HEAD_BYTES);
     let window = source.window();
     let mut head = Head { bytes: &window[..bytes], whole: window.len() < HEAD_BYTES, lenient: false };
     if head.bytes.is_empty() {

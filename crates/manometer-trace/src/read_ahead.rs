@@ -22,12 +22,12 @@ pub(crate) struct ReadAhead {
 enum State {
     /// Reads without a thread, for this many more bytes.
     Here(Bytes, usize),
-    Ahead(Ahead),
+    Ahead(ReadAheadQueue),
     /// At the end.
     Ended,
 }
 
-struct Ahead {
+struct ReadAheadQueue {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
     given: usize,
@@ -59,7 +59,7 @@ impl Read for ReadAhead {
     }
 }
 
-impl Ahead {
+impl ReadAheadQueue {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == self.chunk.len() {
             (self.chunk, self.given) = (Vec::new(), 0);
@@ -74,7 +74,7 @@ impl Ahead {
 }
 
 /// The thread ends with the trace, or when its receiver is dropped.
-fn start(mut input: Bytes) -> io::Result<Ahead> {
+fn start(mut input: Bytes) -> io::Result<ReadAheadQueue> {
     let (sender, chunks) = sync_channel(CHUNKS_MAX);
     let read = move || {
         loop {
@@ -86,7 +86,7 @@ fn start(mut input: Bytes) -> io::Result<Ahead> {
         }
     };
     thread::Builder::new().name("decompress".to_owned()).spawn(read)?;
-    Ok(Ahead { chunks, chunk: Vec::new(), given: 0 })
+    Ok(ReadAheadQueue { chunks, chunk: Vec::new(), given: 0 })
 }
 
 /// The bytes of one read of the input; empty at its end.

@@ -1,6 +1,6 @@
 //! Trace readers: batches of records, and the reason why there are no more.
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::key::{KeyTable, Keys};
 use crate::record::Record;
 use crate::source::Source;
@@ -29,23 +29,23 @@ pub trait TraceReader: Send {
 
 /// The destination of a format's records.
 #[derive(Debug, Default)]
-pub(crate) struct Sink {
+pub(crate) struct RecordSink {
     batch: Vec<Record>,
-    run: Option<Run>,
+    run: Option<RecordRun>,
     keys: Keys,
     skipped: u64,
 }
 
 /// Records that differ only in key and offset.
 #[derive(Debug)]
-struct Run {
+struct RecordRun {
     next: Record,
     left: u64,
     key_step: u64,
     offset_step: u64,
 }
 
-impl Sink {
+impl RecordSink {
     pub(crate) fn push(&mut self, record: Record) {
         self.batch.push(record);
     }
@@ -55,7 +55,7 @@ impl Sink {
         if count == 1 {
             return self.push(first);
         }
-        self.run = Some(Run { next: first, left: count, key_step, offset_step });
+        self.run = Some(RecordRun { next: first, left: count, key_step, offset_step });
         self.expand();
     }
 
@@ -65,17 +65,17 @@ impl Sink {
     }
 
     /// The id of a key.
-    pub(crate) fn key(&mut self, text: &[u8]) -> Result<u64, Fault> {
+    pub(crate) fn key(&mut self, text: &[u8]) -> Result<u64, RecordFault> {
         self.keys.id(text)
     }
 
     /// The id of a key in one of several key spaces, such as a column family.
-    pub(crate) fn key_in(&mut self, space: u32, text: &[u8]) -> Result<u64, Fault> {
+    pub(crate) fn key_in(&mut self, space: u32, text: &[u8]) -> Result<u64, RecordFault> {
         self.keys.id_in(space, text)
     }
 
     /// The given id of a key, or else that of its text.
-    pub(crate) fn key_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, Fault> {
+    pub(crate) fn key_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, RecordFault> {
         self.keys.id_as(id, text)
     }
 
@@ -106,19 +106,19 @@ impl Sink {
 /// Decodes the bytes of a format to records.
 pub(crate) trait RecordDecoder: Send {
     /// Adds records to the sink until it is full; fewer only at the end.
-    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError>;
+    fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError>;
 }
 
 /// The common part of all formats' readers.
 pub(crate) struct Reader<F> {
     format: F,
-    sink: Sink,
+    sink: RecordSink,
     stopped: Option<Result<(), TraceError>>,
 }
 
 impl<F: RecordDecoder> Reader<F> {
     pub(crate) fn new(format: F, keep_keys: bool) -> Self {
-        Self { format, sink: Sink { keys: Keys::new(keep_keys), ..Sink::default() }, stopped: None }
+        Self { format, sink: RecordSink { keys: Keys::new(keep_keys), ..RecordSink::default() }, stopped: None }
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) trait LineFormat: Send {
     fn name(&self) -> &'static str;
 
     /// Adds the requests of a line to the sink. `line` has no line feed and no carriage return at its end.
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault>;
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault>;
 }
 
 /// The reader of a line format.
@@ -173,7 +173,7 @@ impl<F: LineFormat> Lines<F> {
         Self { source, format, line: 1 }
     }
 
-    fn damaged(&mut self, what: Fault) -> TraceError {
+    fn damaged(&mut self, what: RecordFault) -> TraceError {
         let what = match self.source.failure() {
             Some(failure) => stream_failure(&failure),
             None => what,
@@ -183,7 +183,7 @@ impl<F: LineFormat> Lines<F> {
 }
 
 impl<F: LineFormat> RecordDecoder for Lines<F> {
-    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+    fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         while sink.room() > 0 && sink.run.is_none() {
             let (text, whole) = match self.source.line() {
                 Ok(Some(found)) => found,
@@ -198,7 +198,7 @@ impl<F: LineFormat> RecordDecoder for Lines<F> {
                 return Err(self.damaged(fault));
             }
             // A line cut by a broken stream may mean something else than the complete one.
-            if text == whole && self.source.broken() {
+            if text == whole && self.source.has_failed() {
                 sink.batch.truncate(known.0);
                 sink.run = None;
                 return Err(self.damaged("the stream broke in this line".into()));
@@ -216,7 +216,7 @@ pub(crate) trait FixedFormat<const SIZE: usize>: Send {
     fn name(&self) -> &'static str;
 
     /// Decodes a record; `None` if it is no request.
-    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, Fault>;
+    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, RecordFault>;
 }
 
 /// The reader of a fixed-size format.
@@ -232,9 +232,9 @@ impl<F: FixedFormat<SIZE>, const SIZE: usize> FixedRecords<F, SIZE> {
 }
 
 impl<F: FixedFormat<SIZE>, const SIZE: usize> RecordDecoder for FixedRecords<F, SIZE> {
-    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+    fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         while sink.room() > 0 {
-            let (whole, _) = self.source.want(SIZE).as_chunks::<SIZE>();
+            let (whole, _) = self.source.fill_to(SIZE).as_chunks::<SIZE>();
             if whole.is_empty() {
                 return fixed_end(&mut self.source, self.format.name(), SIZE);
             }
@@ -286,6 +286,6 @@ pub(crate) fn stream_end(source: &mut Source, format: &'static str) -> Result<()
     }
 }
 
-fn stream_failure(failure: &std::io::Error) -> Fault {
+fn stream_failure(failure: &std::io::Error) -> RecordFault {
     format!("it cannot be read or decompressed any further: {failure}").into()
 }

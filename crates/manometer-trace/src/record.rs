@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Operation {
+pub enum TraceOperation {
     /// Reads the value of a key.
     Get,
     /// Stores a value, whether or not the key exists.
@@ -29,7 +29,7 @@ pub enum Operation {
     Discard,
 }
 
-impl Operation {
+impl TraceOperation {
     /// Every operation.
     pub const ALL: [Self; 10] = [
         Self::Get,
@@ -71,13 +71,13 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for TraceOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Operation {
+impl FromStr for TraceOperation {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
@@ -105,14 +105,14 @@ pub struct Record {
     /// The number of the device; 0 if there is one.
     pub device: u32,
     /// The operation.
-    pub operation: Operation,
+    pub operation: TraceOperation,
     /// Whether it succeeded; a get that misses does not.
     pub succeeded: Option<bool>,
 }
 
 impl Record {
     /// A request with nothing but an operation and a key.
-    pub fn new(operation: Operation, key: u64) -> Self {
+    pub fn new(operation: TraceOperation, key: u64) -> Self {
         Self {
             time_ns: None,
             key,
@@ -130,12 +130,12 @@ impl Record {
     /// Whether its key existed before, as far as the request proves it: reading or changing a key requires it, storing
     /// a whole value does not. A failed request proves nothing.
     pub fn needs_key(&self) -> Option<bool> {
-        let stores = matches!(self.operation, Operation::Put | Operation::Insert | Operation::Write);
+        let stores = matches!(self.operation, TraceOperation::Put | TraceOperation::Insert | TraceOperation::Write);
         (self.succeeded != Some(false)).then_some(!stores)
     }
 
     /// A block request. Its key is the offset in units of `unit_bytes`, distinct for each device.
-    pub fn block(operation: Operation, device: u32, offset: u64, unit_bytes: u64, size: u64) -> Self {
+    pub fn block(operation: TraceOperation, device: u32, offset: u64, unit_bytes: u64, size: u64) -> Self {
         let block = offset / unit_bytes;
         let key = if device == 0 { block } else { device_key(device, block) };
         Self { offset: Some(offset), value_size: Some(size), device, ..Self::new(operation, key) }
@@ -156,23 +156,23 @@ mod tests {
 
     #[test]
     fn every_operation_is_known_by_its_name() {
-        for operation in Operation::ALL {
+        for operation in TraceOperation::ALL {
             assert_eq!(operation.name().parse(), Ok(operation));
         }
-        assert_eq!("fetch".parse::<Operation>(), Err(()));
+        assert_eq!("fetch".parse::<TraceOperation>(), Err(()));
     }
 
     #[test]
     fn blocks_of_several_devices_have_keys_of_their_own() {
-        let of = |device| Record::block(Operation::Read, device, 4096, 512, 512).key;
+        let of = |device| Record::block(TraceOperation::Read, device, 4096, 512, 512).key;
         assert_eq!(of(0), 8);
         assert!(of(1) != of(0) && of(1) != of(2));
     }
 
     #[test]
     fn what_does_not_store_a_key_needs_it_unless_it_failed() {
-        use Operation::{Insert, Put, Write};
-        for operation in Operation::ALL {
+        use TraceOperation::{Insert, Put, Write};
+        for operation in TraceOperation::ALL {
             let record = Record::new(operation, 1);
             let needs = Some(![Put, Insert, Write].contains(&operation));
             assert_eq!((record.needs_key(), Record { succeeded: Some(true), ..record }.needs_key()), (needs, needs));

@@ -54,7 +54,7 @@ impl Source {
     }
 
     /// Reads until `bytes` are buffered; fewer only at the end of the trace.
-    pub(crate) fn want(&mut self, bytes: usize) -> &[u8] {
+    pub(crate) fn fill_to(&mut self, bytes: usize) -> &[u8] {
         while self.window.len() < bytes && !self.ended {
             self.read_more(bytes);
         }
@@ -72,7 +72,7 @@ impl Source {
     pub(crate) fn skip(&mut self, bytes: u64) -> u64 {
         let mut left = bytes;
         while left > 0 {
-            let there = self.want(1).len() as u64;
+            let there = self.fill_to(1).len() as u64;
             if there == 0 {
                 break;
             }
@@ -87,7 +87,7 @@ impl Source {
     ///
     /// # Errors
     /// The line is longer than [`LINE_BYTES_MAX`].
-    pub(crate) fn line(&mut self) -> Result<Option<(usize, usize)>, crate::error::Fault> {
+    pub(crate) fn line(&mut self) -> Result<Option<(usize, usize)>, crate::error::RecordFault> {
         let mut searched = 0;
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.window()[searched..]) {
@@ -105,7 +105,7 @@ impl Source {
     }
 
     /// Whether the trace has ended or broken.
-    pub(crate) fn broken(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 

@@ -53,7 +53,7 @@ pub struct OperationSample {
 
 /// The counts since they were last read: a [`Sample`] without its times.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Counts {
+pub struct SampleCounts {
     /// See [`Sample::operations`].
     pub operations: BTreeMap<String, OperationSample>,
     /// See [`Sample::dropped`].

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_target::engine::directory::DatabaseManifest;
-use manometer_target::engine::{EngineOptions, Storage};
+use manometer_target::engine::{EngineOptions, StorageKind};
 use rapidhash::v3::rapidhash_v3;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::change::{from_map, to_map};
 use crate::command::{self, CommandSettings};
 use crate::files::{self, FilesPlan, FilesSettings};
 use crate::io::{self, IoSettings};
-use crate::kv::{self, KvPlan, KvSettings, Operation, RateForm};
+use crate::kv::{self, KvOperation, KvPlan, KvSettings, RateForm};
 use crate::paths::{self, PathsPlan, PathsSettings};
 use crate::replay::{self, ReplaySettings};
 
@@ -75,9 +75,9 @@ impl WorkloadSettings {
             Self::Files(files) => files::operations(files),
             Self::Paths(paths) => paths::operations(paths),
             Self::Kv(kv) => KvPlan::new(kv)
-                .map(|plan| plan.spec.operations().into_iter().map(Operation::name).collect())
+                .map(|plan| plan.spec.operations().into_iter().map(KvOperation::name).collect())
                 .unwrap_or_default(),
-            Self::Replay(replay) => replay::operations(replay).into_iter().map(Operation::name).collect(),
+            Self::Replay(replay) => replay::operations(replay).into_iter().map(KvOperation::name).collect(),
             Self::Command(command) => command::latencies(command),
         }
     }
@@ -147,7 +147,7 @@ impl WorkloadSettings {
             Self::Replay(replay) => replay.keeps_data(),
             // A fill starts with an empty database, but leaves one.
             Self::Kv(kv) => KvPlan::new(kv)
-                .is_ok_and(|plan| plan.engine.storage == Storage::Disk && !plan.options.use_external_server()),
+                .is_ok_and(|plan| plan.engine.storage == StorageKind::Disk && !plan.options.use_external_server()),
         }
     }
 
@@ -216,7 +216,7 @@ impl WorkloadSettings {
             Self::Files(files) => FilesPlan::new(files).map_or(0, |plan| plan.bytes()),
             Self::Paths(paths) => PathsPlan::new(paths).map_or(0, |plan| plan.bytes()),
             Self::Kv(kv) => match KvPlan::new(kv) {
-                Ok(plan) if plan.engine.storage == Storage::Disk && !plan.options.use_external_server() => {
+                Ok(plan) if plan.engine.storage == StorageKind::Disk && !plan.options.use_external_server() => {
                     plan.load_bytes().max(plan.fill_bytes())
                 }
                 _ => 0,

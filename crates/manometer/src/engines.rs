@@ -1,7 +1,7 @@
 //! `manometer engines`: the key-value engines of this build.
 
 use comfy_table::Table;
-use manometer_target::engine::{Ability, ENGINES};
+use manometer_target::engine::{Capability, ENGINES};
 use serde_json::json;
 
 use crate::exit_status::ExitStatus;
@@ -28,16 +28,16 @@ fn document(engine: &manometer_target::engine::EngineInfo) -> serde_json::Value 
         "name": engine.name,
         "version": (engine.version)(),
         "about": engine.about,
-        "abilities": engine.abilities,
+        "abilities": engine.capabilities,
         "durability": engine.durability,
         "keeps": engine.storage,
         "key_bytes_max": engine.key_bytes_max,
     })
 }
 
-/// The name of an ability in the JSON document.
-fn name(ability: &Ability) -> String {
-    json!(ability).as_str().unwrap_or_default().to_owned()
+/// The name of a capability in the JSON document.
+fn name(capability: &Capability) -> String {
+    json!(capability).as_str().unwrap_or_default().to_owned()
 }
 
 fn table() -> Table {
@@ -45,10 +45,10 @@ fn table() -> Table {
     let mut table = crate::table::table(&head, head.len());
     for engine in ENGINES {
         let version = (engine.version)();
-        let abilities: Vec<String> = engine.abilities.iter().map(name).collect();
-        let abilities = abilities.join(", ");
+        let capabilities: Vec<String> = engine.capabilities.iter().map(name).collect();
+        let capabilities = capabilities.join(", ");
         let longest = engine.key_bytes_max.map_or("any".to_owned(), |bytes| format!("{bytes} bytes"));
-        table.add_row([engine.name, &version, engine.about, &abilities, &longest, engine.durability]);
+        table.add_row([engine.name, &version, engine.about, &capabilities, &longest, engine.durability]);
     }
     table
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use manometer_experiment::prepare::ledger::LedgerEntries;
-use manometer_experiment::prepare::snapshot::{Snapshot, snapshots};
+use manometer_experiment::prepare::snapshot::{DataSnapshot, snapshots};
 use manometer_experiment::prepare::steps::PrepareStep;
 use manometer_experiment::prepare::write_account::WriteBudget;
 use manometer_measure::ByteSize;
@@ -25,7 +25,7 @@ pub fn text(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, step
     }
     let kept = snapshots(directory);
     if !kept.is_empty() {
-        let bytes = human::bytes(kept.iter().map(Snapshot::bytes).sum());
+        let bytes = human::bytes(kept.iter().map(DataSnapshot::bytes).sum());
         let number = kept.len();
         let _ = writeln!(text, "Snapshots: {number}, {bytes}; shared blocks count in each.");
     }
@@ -49,7 +49,7 @@ pub fn document(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, 
     json!({
         "steps": steps,
         "bytes": steps.iter().map(PrepareStep::bytes).sum::<u64>(),
-        "snapshots_bytes": snapshots(directory).iter().map(Snapshot::bytes).sum::<u64>(),
+        "snapshots_bytes": snapshots(directory).iter().map(DataSnapshot::bytes).sum::<u64>(),
         "written_bytes": ledger.written_bytes(),
         "budget_bytes": budget.map(|budget| budget.0),
         "budget_left_bytes": WriteBudget::new(budget, ledger).map(|budget| budget.left_bytes()),

@@ -16,7 +16,7 @@ const STEPS: u64 = 1000;
 
 /// The format of progress on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Form {
+pub enum ProgressFormat {
     /// Bars on a terminal, lines elsewhere.
     #[default]
     Text,
@@ -36,11 +36,11 @@ pub enum Progress {
 
 impl Progress {
     /// Progress in this form; text is bars where standard error is a terminal, otherwise lines.
-    pub fn new(experiment: &Experiment, form: Form) -> Self {
+    pub fn new(experiment: &Experiment, form: ProgressFormat) -> Self {
         match form {
-            Form::Json => Self::Json(true),
-            Form::Text if stderr().is_terminal() => Self::Bars(Bars::new(experiment)),
-            Form::Text => Self::Lines(Lines::default()),
+            ProgressFormat::Json => Self::Json(true),
+            ProgressFormat::Text if stderr().is_terminal() => Self::Bars(Bars::new(experiment)),
+            ProgressFormat::Text => Self::Lines(Lines::default()),
         }
     }
 

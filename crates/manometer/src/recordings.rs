@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use manometer_analysis::compare;
-use manometer_analysis::summary::Summary;
-use manometer_analysis::verdict::{JudgedRun, RunsVerdict, judge_runs};
+use manometer_analysis::summary::RunSummary;
+use manometer_analysis::verdict::{RunWithSummary, RunsVerdict, judge_runs};
 use manometer_measure::Recording;
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
@@ -48,7 +48,7 @@ pub fn runs_text(recorded: &[AnalysedRecording], findings: &[Finding]) -> String
 }
 
 fn runs_verdict(recorded: &[AnalysedRecording], findings: &[Finding]) -> RunsVerdict {
-    let runs: Vec<JudgedRun<'_>> = recorded.iter().map(AnalysedRecording::judged).collect();
+    let runs: Vec<RunWithSummary<'_>> = recorded.iter().map(AnalysedRecording::judged).collect();
     judge_runs(&runs, findings)
 }
 
@@ -61,7 +61,7 @@ fn recordings(recorded: &[AnalysedRecording]) -> Vec<&Recording> {
     recorded.iter().map(|one| &one.recording).collect()
 }
 
-pub fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
+pub fn write_summary(dir: &Path, summary: &RunSummary) -> anyhow::Result<()> {
     let path = dir.join("summary.json");
     let text = serde_json::to_string_pretty(summary)?;
     Ok(recording::write_file(&path, (text + "\n").as_bytes())?)

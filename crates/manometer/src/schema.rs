@@ -11,11 +11,11 @@ use crate::output;
 pub struct Args {
     /// Reference to print.
     #[arg(value_enum, default_value_t)]
-    what: What,
+    what: ReferenceDocument,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum What {
+enum ReferenceDocument {
     /// The JSON Schema of the experiment file.
     #[default]
     Experiment,
@@ -28,9 +28,9 @@ enum What {
 /// Prints the reference.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match args.what {
-        What::Experiment => output::print_json(&manometer_experiment::file::json_schema())?,
-        What::Columns => output::print_text(manometer_experiment::columns::manual().trim_end())?,
-        What::Findings => output::print_text(manometer_analysis::rules::manual().trim_end())?,
+        ReferenceDocument::Experiment => output::print_json(&manometer_experiment::file::json_schema())?,
+        ReferenceDocument::Columns => output::print_text(manometer_experiment::columns::manual().trim_end())?,
+        ReferenceDocument::Findings => output::print_text(manometer_analysis::rules::manual().trim_end())?,
     }
     Ok(ExitStatus::Done)
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use comfy_table::{Cell, Table};
-use manometer_analysis::summary::{IntervalEstimate, LatencySummary, MeanEstimate, PhaseSummary, ScaleState, Summary};
+use manometer_analysis::summary::{
+    IntervalEstimate, LatencySummary, MeanEstimate, PhaseSummary, RunSummary, ScaleState,
+};
 use manometer_analysis::verdict::{GoalResult, Reason, Verdict};
 use manometer_measure::Span;
 use manometer_measure::event::{Finding, Severity};
@@ -47,7 +49,7 @@ fn rounds(rounds: &InterleavedRounds) -> String {
 }
 
 /// The headline, a row per phase, the pressure scale, the goal, and the verdict with its reasons.
-pub fn summary(summary: &Summary) -> String {
+pub fn summary(summary: &RunSummary) -> String {
     let table = phase_table(summary);
     let mut text = format!("\n{}\n{table}", summary.headline);
     text.extend(longest_needed(summary));
@@ -56,7 +58,7 @@ pub fn summary(summary: &Summary) -> String {
     format!("{text}\n{}", verdict(&summary.verdict, &summary.findings))
 }
 
-fn phase_table(summary: &Summary) -> Table {
+fn phase_table(summary: &RunSummary) -> Table {
     let unit = &summary.criterion.unit;
     let metric = format!("{} ({unit})", summary.criterion.metric);
     let operations = main_operations(summary);
@@ -82,7 +84,7 @@ fn phase_table(summary: &Summary) -> Table {
 }
 
 /// How long phases have to be where an interval is missing or too wide, in a line: the longest of them.
-fn longest_needed(summary: &Summary) -> Option<String> {
+fn longest_needed(summary: &RunSummary) -> Option<String> {
     let needed =
         summary.phases.iter().filter_map(|phase| phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref()));
     let longest = needed.max_by(|one, other| one.phase_s.total_cmp(&other.phase_s))?;
@@ -90,7 +92,7 @@ fn longest_needed(summary: &Summary) -> Option<String> {
 }
 
 /// The metric whose pressure is shown next to that of the criterion.
-fn companion(summary: &Summary) -> Option<String> {
+fn companion(summary: &RunSummary) -> Option<String> {
     // An import may have no latencies by interval: an empty column says nothing.
     let measured = |phase: &&PhaseSummary| !summary.is_baseline(phase);
     let all = summary.phases.iter().filter(measured).flat_map(|phase| &phase.pressures);
@@ -129,7 +131,7 @@ const MAIN_SHARE: f64 = 0.1;
 
 /// The operations with a tenth of the requests or more, each with its service times and, in an open loop, its response
 /// times.
-fn main_operations(summary: &Summary) -> Vec<(String, LatencyKind)> {
+fn main_operations(summary: &RunSummary) -> Vec<(String, LatencyKind)> {
     let mut requests: BTreeMap<&String, u64> = BTreeMap::new();
     for (name, latency) in summary.phases.iter().flat_map(|phase| &phase.latency_us) {
         *requests.entry(name).or_default() += latency.samples;
@@ -178,7 +180,7 @@ pub fn verdict(verdict: &Verdict, findings: &[Finding]) -> String {
 }
 
 /// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
-fn scale(summary: &Summary) -> Option<String> {
+fn scale(summary: &RunSummary) -> Option<String> {
     let compared =
         |phase: &PhaseSummary| phase.kind == PhaseKind::Pressure && phase.scale_state == Some(ScaleState::Tested);
     summary.phases.iter().find(|phase| compared(phase))?;

@@ -32,7 +32,7 @@ macro_rules! counters {
             }
         }
 
-        impl Tally {
+        impl ShardedCounters {
             /// The sums of now.
             pub(crate) fn sums(&self) -> Counters {
                 Counters { $($field: self.sum(Event::$event)),+ }
@@ -70,11 +70,11 @@ struct Shard([AtomicU64; EVENTS]);
 
 /// Counters that many threads raise at once.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ShardedCounters {
     shards: [Shard; SHARDS],
 }
 
-impl Tally {
+impl ShardedCounters {
     pub(crate) fn add(&self, event: Event, count: u64) {
         self.shards[processor() % SHARDS].0[event as usize].fetch_add(count, Ordering::Relaxed);
     }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn sums_span_threads_and_have_names() {
-        let tally = Tally::default();
+        let tally = ShardedCounters::default();
         std::thread::scope(|scope| {
             (0..4).for_each(|_| drop(scope.spawn(|| tally.add(Event::Fault, 5))));
         });

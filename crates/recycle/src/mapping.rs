@@ -38,12 +38,12 @@ pub struct Mapping {
     faults: Faults,
     pins: AtomicU32,
     /// Ends before the region is closed.
-    answers: Option<Answers>,
+    answers: Option<FaultHandler>,
 }
 
 /// What answers the faults of a mapping.
 #[expect(dead_code, reason = "held for what their ends do")]
-enum Answers {
+enum FaultHandler {
     Signal(Registration),
     Thread(HandlerThread),
 }
@@ -262,10 +262,10 @@ impl Mapping {
     }
 }
 
-fn answer(core: &Arc<Core>, faults: Faults) -> Result<Answers> {
+fn answer(core: &Arc<Core>, faults: Faults) -> Result<FaultHandler> {
     match faults {
-        Faults::Signal => Registration::new(core).map(Answers::Signal),
-        Faults::Thread => HandlerThread::start(core).map(Answers::Thread),
+        Faults::Signal => Registration::new(core).map(FaultHandler::Signal),
+        Faults::Thread => HandlerThread::start(core).map(FaultHandler::Thread),
     }
 }
 

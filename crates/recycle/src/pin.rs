@@ -10,36 +10,36 @@ use crate::{PAGE_BYTES, Result};
 
 /// A page held in memory for reading. Others may read it, too; who wants to write it waits.
 #[derive(Debug)]
-pub struct PagePin<'a>(Held<'a>);
+pub struct PagePin<'a>(PinnedPage<'a>);
 
 /// A page held in memory for its holder alone. It counts as changed.
 #[derive(Debug)]
-pub struct PagePinMut<'a>(Held<'a>);
+pub struct PagePinMut<'a>(PinnedPage<'a>);
 
-struct Held<'a> {
+struct PinnedPage<'a> {
     core: &'a Core,
     page: u64,
     start: *mut u8,
 }
 
 // SAFETY: the page stays where it is while it is held; the guards give out references by the rules of borrowing.
-unsafe impl Send for Held<'_> {}
+unsafe impl Send for PinnedPage<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Held<'_> {}
+unsafe impl Sync for PinnedPage<'_> {}
 
-impl std::fmt::Debug for Held<'_> {
+impl std::fmt::Debug for PinnedPage<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Page").field("page", &self.page).finish()
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for PinnedPage<'_> {
     fn drop(&mut self) {
         self.core.cell(self.page).finish(PageWord::unpin);
     }
 }
 
-impl Held<'_> {
+impl PinnedPage<'_> {
     /// The bytes, which stay in memory until somebody else ends the pin.
     fn into_raw(self) -> NonNull<c_void> {
         let start = std::mem::ManuallyDrop::new(self).start;
@@ -57,13 +57,13 @@ impl<'a> PagePin<'a> {
     /// Holds a page within the region.
     pub(crate) fn new(core: &'a Core, page: u64) -> Result<Self> {
         let start = core.pin(page, PageWord::pin)?;
-        Ok(Self(Held { core, page, start }))
+        Ok(Self(PinnedPage { core, page, start }))
     }
 
     /// Holds a page within the region, if that needs no waiting.
     pub(crate) fn of_resident(core: &'a Core, page: u64) -> Option<Self> {
         let start = core.pin_resident(page)?;
-        Some(Self(Held { core, page, start }))
+        Some(Self(PinnedPage { core, page, start }))
     }
 
     /// The page's number.
@@ -95,7 +95,7 @@ impl<'a> PagePinMut<'a> {
     /// Holds a page within the region.
     pub(crate) fn new(core: &'a Core, page: u64) -> Result<Self> {
         let start = core.pin(page, PageWord::pin_exclusively)?;
-        Ok(Self(Held { core, page, start }))
+        Ok(Self(PinnedPage { core, page, start }))
     }
 
     /// The page's number.

@@ -9,17 +9,17 @@ const BITS: u64 = 64;
 
 /// A set of page numbers that is scanned in their order, also where it is sparse.
 pub(crate) struct Residents {
-    words: Words,
-    summary: Words,
+    words: SparseWords,
+    summary: SparseWords,
 }
 
 /// Words in memory that takes room only where it is touched.
-struct Words {
+struct SparseWords {
     memory: Memory,
     count: u64,
 }
 
-impl Words {
+impl SparseWords {
     fn new(count: u64) -> io::Result<Self> {
         let bytes = usize::try_from(count * 8).map_err(|_| io::ErrorKind::OutOfMemory)?;
         Ok(Self { memory: Memory::new(bytes)?, count })
@@ -50,7 +50,7 @@ impl Residents {
     /// An empty set of pages below `pages`.
     pub(crate) fn new(pages: u64) -> io::Result<Self> {
         let words = pages.div_ceil(BITS).max(1);
-        Ok(Self { words: Words::new(words)?, summary: Words::new(words.div_ceil(BITS))? })
+        Ok(Self { words: SparseWords::new(words)?, summary: SparseWords::new(words.div_ceil(BITS))? })
     }
 
     pub(crate) fn contains(&self, page: u64) -> bool {

@@ -14,19 +14,19 @@ use crate::{Error, Recovery, Result};
 static REGIONS: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
 /// What handled SIGBUS before us.
-static BEFORE: OnceLock<Before> = OnceLock::new();
+static BEFORE: OnceLock<PreviousHandler> = OnceLock::new();
 
 struct Entry {
     addresses: Range<usize>,
     core: Weak<Core>,
 }
 
-struct Before(libc::sigaction);
+struct PreviousHandler(libc::sigaction);
 
 // SAFETY: it holds addresses of functions and a set of signals, which any thread may use.
-unsafe impl Send for Before {}
+unsafe impl Send for PreviousHandler {}
 // SAFETY: as above.
-unsafe impl Sync for Before {}
+unsafe impl Sync for PreviousHandler {}
 
 /// A mapped region whose faults the handler answers, as long as this lives.
 pub(crate) struct Registration {
@@ -68,7 +68,7 @@ fn install() -> io::Result<()> {
             (before, set)
         };
         result(set).map_err(|error| error.raw_os_error().unwrap_or(0))?;
-        let _ = BEFORE.set(Before(before));
+        let _ = BEFORE.set(PreviousHandler(before));
         Ok(())
     });
     installed.map_err(io::Error::from_raw_os_error)

@@ -21,7 +21,7 @@ use crate::table::{BucketGuard, Table};
 
 pub use self::change::{Change, OpenChange};
 pub use self::node::GRANTS_MAX;
-pub(crate) use self::node::Hop;
+pub(crate) use self::node::LinkStep;
 
 /// The most credentials that a cache knows by number; beyond, it forgets them all and what they were granted.
 const PRINCIPALS_MAX: usize = 1 << 16;
@@ -118,7 +118,7 @@ pub struct Ticket {
 }
 
 /// What was found of a path that is right now.
-pub(crate) enum Found<E> {
+pub(crate) enum CachedResult<E> {
     /// Something, or nothing.
     Entry(Option<E>),
     /// Through symbolic links.
@@ -167,7 +167,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         match self.deepest(path, &hashes, principal, true, &mut 0, &guard) {
             None => Lookup::Miss,
             Some((length, found)) => {
-                let (Found::Entry(entry) | Found::Alias { entry, .. }) = found;
+                let (CachedResult::Entry(entry) | CachedResult::Alias { entry, .. }) = found;
                 match entry {
                     _ if length < path.len() => Lookup::Prefix { length: length.max(1), entry },
                     Some(entry) => Lookup::Hit(entry),
@@ -192,8 +192,13 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         let Some(path) = canonical(path) else { return false };
         let hashes = PrefixHashes::new(self.seed, path);
         let guard = crossbeam_epoch::pin();
-        self.keep(&Place { path, hashes: &hashes }, Value::of(entry), ticket, Some((grantee, ticket.epoch)), &guard)
-            && entry.is_none_or(|entry| self.keep_shared(entry, ticket, &guard))
+        self.keep(
+            &HashedPath { path, hashes: &hashes },
+            Value::of(entry),
+            ticket,
+            Some((grantee, ticket.epoch)),
+            &guard,
+        ) && entry.is_none_or(|entry| self.keep_shared(entry, ticket, &guard))
     }
 
     /// Paths and inodes that it keeps.
@@ -224,12 +229,12 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
 
 /// A path inside the crate and the hashes of its prefixes; the path can be shorter than what was hashed.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct HashedPath<'a> {
     pub path: &'a [u8],
     pub hashes: &'a PrefixHashes<'a>,
 }
 
-impl Place<'_> {
+impl HashedPath<'_> {
     fn hash(&self) -> u64 {
         self.hashes.of(self.path.len())
     }
@@ -271,9 +276,9 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
         follows_aliases: bool,
         probes: &mut u32,
         guard: &Guard,
-    ) -> Option<(usize, Found<E>)> {
+    ) -> Option<(usize, CachedResult<E>)> {
         prefixes_backwards(path).find_map(|length| {
-            let place = Place { path: &path[..length], hashes };
+            let place = HashedPath { path: &path[..length], hashes };
             let node = self.probe(&place, probes, guard)?;
             let is_granted = self.is_current(node, &place)? && self.is_granted(node, principal) || length == 0;
             match &node.value {
@@ -281,14 +286,14 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
                     Some((length, self.through(alias, principal, probes, guard)?))
                 }
                 Value::Alias(_) => None,
-                value if is_granted => Some((length, Found::Entry(self.resolved(value, probes, guard)?))),
+                value if is_granted => Some((length, CachedResult::Entry(self.resolved(value, probes, guard)?))),
                 _ => None,
             }
         })
     }
 
     /// What is cached of exactly this path, whoever asks.
-    pub(crate) fn peek(&self, place: &Place<'_>, probes: &mut u32, guard: &Guard) -> Option<Option<E>> {
+    pub(crate) fn peek(&self, place: &HashedPath<'_>, probes: &mut u32, guard: &Guard) -> Option<Option<E>> {
         let node = self.probe(place, probes, guard)?;
         self.is_current(node, place)?;
         match &node.value {
@@ -298,7 +303,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     }
 
     /// Remembers that the principal may search every directory on the way, as a walk that began at `since` found.
-    pub(crate) fn grant(&self, place: &Place<'_>, principal: &Principal, since: u64, guard: &Guard) {
+    pub(crate) fn grant(&self, place: &HashedPath<'_>, principal: &Principal, since: u64, guard: &Guard) {
         let bucket = self.table.lock(place.hash());
         let Some(node) = bucket.find(|node| node.key.is_path(place.path), guard) else { return };
         let now = self.subtrees.now();
@@ -314,7 +319,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// Keeps what a look-up found. `granted` is who may reach it, and since when.
     pub(crate) fn insert_at(
         &self,
-        place: &Place<'_>,
+        place: &HashedPath<'_>,
         entry: Option<&E>,
         ticket: Ticket,
         granted: (&Principal, u64),
@@ -327,15 +332,15 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     }
 
     /// Keeps that a path leads through these links to another. `ticket` is that of the path with the links.
-    pub(crate) fn insert_alias(&self, literal: &[u8], hops: Vec<Hop>, canonical: &[u8], ticket: Ticket) {
+    pub(crate) fn insert_alias(&self, literal: &[u8], hops: Vec<LinkStep>, canonical: &[u8], ticket: Ticket) {
         let hashes = self.hashes(literal);
         let alias = Alias { hops: hops.into(), canonical: canonical.into() };
-        let place = Place { path: literal, hashes: &hashes };
+        let place = HashedPath { path: literal, hashes: &hashes };
         self.keep(&place, Value::Alias(Box::new(alias)), ticket, None, &crossbeam_epoch::pin());
     }
 
     #[inline]
-    fn probe<'g>(&self, place: &Place<'_>, probes: &mut u32, guard: &'g Guard) -> Option<&'g Node<E>> {
+    fn probe<'g>(&self, place: &HashedPath<'_>, probes: &mut u32, guard: &'g Guard) -> Option<&'g Node<E>> {
         *probes += 1;
         self.table.find(place.hash(), |node| node.key.is_path(place.path), guard)
     }
@@ -343,7 +348,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     /// Whether the node's grants still hold; `None` if not even its value does. The epoch is loaded after the node was
     /// found, as [`Subtrees::now`] wants.
     #[inline]
-    fn is_current(&self, node: &Node<E>, place: &Place<'_>) -> Option<bool> {
+    fn is_current(&self, node: &Node<E>, place: &HashedPath<'_>) -> Option<bool> {
         let now = self.subtrees.now();
         let stamp = node.stamp.load(Ordering::Acquire);
         if stamp >= now {
@@ -386,7 +391,13 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
 
     /// The end of an alias, if every link on the way still leads where it led and the principal may reach each link and
     /// the end.
-    fn through(&self, alias: &Alias, principal: &Principal, probes: &mut u32, guard: &Guard) -> Option<Found<E>> {
+    fn through(
+        &self,
+        alias: &Alias,
+        principal: &Principal,
+        probes: &mut u32,
+        guard: &Guard,
+    ) -> Option<CachedResult<E>> {
         for hop in &alias.hops {
             let link = self.granted(&hop.link, principal, probes, guard)??;
             if link.kind() != Kind::Symlink || link.target() != Some(&hop.target) {
@@ -394,13 +405,13 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
             }
         }
         let entry = self.granted(&alias.canonical, principal, probes, guard)?;
-        Some(Found::Alias { entry, canonical: alias.canonical.clone() })
+        Some(CachedResult::Alias { entry, canonical: alias.canonical.clone() })
     }
 
     /// What is at exactly this path, if the principal is known to be allowed to reach it.
     fn granted(&self, path: &[u8], principal: &Principal, probes: &mut u32, guard: &Guard) -> Option<Option<E>> {
         let hashes = self.hashes(path);
-        let place = Place { path, hashes: &hashes };
+        let place = HashedPath { path, hashes: &hashes };
         let node = self.probe(&place, probes, guard)?;
         let is_granted = self.is_current(node, &place)? && self.is_granted(node, principal) || path.is_empty();
         is_granted.then(|| self.resolved(&node.value, probes, guard)).flatten()
@@ -408,7 +419,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
 
     /// Whether a grant that a walk found to be right since `since` may be kept: nothing on the way has changed or is
     /// changing.
-    fn may_grant(&self, place: &Place<'_>, since: u64) -> bool {
+    fn may_grant(&self, place: &HashedPath<'_>, since: u64) -> bool {
         self.subtrees.is_current(Scope::Structure, since, place.prefixes())
             && self.subtrees.is_current(Scope::Permission, since, place.directories())
             && !self.subtrees.is_open(place.prefixes())
@@ -416,7 +427,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
 
     fn keep(
         &self,
-        place: &Place<'_>,
+        place: &HashedPath<'_>,
         value: Value<E>,
         ticket: Ticket,
         granted: Option<(&Principal, u64)>,
@@ -462,7 +473,7 @@ impl<E: Entry + Send + Sync + 'static> PathCache<E> {
     fn put(
         &self,
         bucket: &BucketGuard<'_, Node<E>>,
-        place: &Place<'_>,
+        place: &HashedPath<'_>,
         value: Value<E>,
         grants: Grants,
         stamp: u64,

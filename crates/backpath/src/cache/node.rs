@@ -88,13 +88,13 @@ pub(super) enum Value<E> {
 /// A path with symbolic links on its way, and what it depends on: that each link still leads where it led.
 #[derive(Clone)]
 pub(super) struct Alias {
-    pub hops: Box<[Hop]>,
+    pub hops: Box<[LinkStep]>,
     pub canonical: Box<[u8]>,
 }
 
 /// A symbolic link on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hop {
+pub(crate) struct LinkStep {
     /// Its canonical path.
     pub link: Box<[u8]>,
     /// Where it led.

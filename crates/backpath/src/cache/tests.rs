@@ -136,7 +136,7 @@ fn a_change_of_permission_ends_grants_below_and_keeps_entries() {
     assert_eq!(cache.lookup(b"/a/b/c", &user), Lookup::Miss);
     assert_eq!(cache.lookup(b"/a", &user), Lookup::Miss, "its own attributes are new too");
     let hashes = cache.hashes(b"/a/b/c");
-    let place = Place { path: b"/a/b/c", hashes: &hashes };
+    let place = HashedPath { path: b"/a/b/c", hashes: &hashes };
     let guard = crossbeam_epoch::pin();
     assert_eq!(cache.peek(&place, &mut 0, &guard), Some(Some(directory(1))));
     cache.grant(&place, &user, cache.epoch(), &guard);

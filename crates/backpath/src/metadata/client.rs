@@ -62,7 +62,7 @@ impl<E: std::error::Error> From<ResolveError<MetadataError<E>>> for MetadataErro
 
 /// What was opened: attributes as the store has them at that moment, and the canonical path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenFile {
     /// The object.
     pub attributes: Attributes,
     /// Its path without symbolic links, `.` and `..`.
@@ -122,7 +122,7 @@ impl<K: KeyValue> MetadataStore<K> {
     ///
     /// # Errors
     /// What Linux would say, or the failure of the store.
-    pub fn open(&self, query: &Query<'_>, credentials: &Credentials) -> Result<Opened, MetadataError<K::Error>> {
+    pub fn open(&self, query: &Query<'_>, credentials: &Credentials) -> Result<OpenFile, MetadataError<K::Error>> {
         self.open_counted(query, credentials, &mut Counts::default())
     }
 
@@ -135,7 +135,7 @@ impl<K: KeyValue> MetadataStore<K> {
         query: &Query<'_>,
         credentials: &Credentials,
         counts: &mut Counts,
-    ) -> Result<Opened, MetadataError<K::Error>> {
+    ) -> Result<OpenFile, MetadataError<K::Error>> {
         let principal = self.cache.principal(credentials);
         for _ in 0..ATTEMPTS {
             let seen = self.seen.load(Ordering::Acquire);
@@ -154,7 +154,7 @@ impl<K: KeyValue> MetadataStore<K> {
             }
             let found = found?;
             let attributes = attributes(found.entry.inode, value.as_deref())?;
-            return Ok(Opened { attributes, path: found.path.into_owned() });
+            return Ok(OpenFile { attributes, path: found.path.into_owned() });
         }
         Err(MetadataError::Contended)
     }
@@ -236,11 +236,11 @@ impl<K: KeyValue> MetadataStore<K> {
         &self,
         path: &[u8],
         credentials: &Credentials,
-    ) -> Result<Opened, MetadataError<K::Error>> {
+    ) -> Result<OpenFile, MetadataError<K::Error>> {
         let names = Names(&self.key_value);
         let found = crate::ForwardResolver::new(&names).resolve(path, credentials, true, &mut Counts::default());
         let (attributes, path) = found?;
-        Ok(Opened { attributes, path })
+        Ok(OpenFile { attributes, path })
     }
 
     fn epoch(&self) -> Result<u64, MetadataError<K::Error>> {
@@ -278,7 +278,7 @@ impl<K: KeyValue> MetadataStore<K> {
             let reads: Vec<Read> = (seen + 1..=next).map(|epoch| Read::Value(keys::change(epoch))).collect();
             for change in self.key_value.read(&reads).map_err(MetadataError::KeyValue)? {
                 match change {
-                    Some(bytes) => self.tell(&bytes)?,
+                    Some(bytes) => self.apply_changes(&bytes)?,
                     None => self.forget_everything()?,
                 }
             }
@@ -288,7 +288,7 @@ impl<K: KeyValue> MetadataStore<K> {
         Ok(())
     }
 
-    fn tell(&self, bytes: &[u8]) -> Result<(), MetadataError<K::Error>> {
+    fn apply_changes(&self, bytes: &[u8]) -> Result<(), MetadataError<K::Error>> {
         let changes = record::decode_changes(bytes).ok_or_else(|| damaged("a change"))?;
         let changes: Vec<Change<'_>> = changes.iter().map(|change| change.borrow()).collect();
         self.cache.change(&changes, || ()).map_err(|_| damaged("a change"))

@@ -24,7 +24,7 @@ mod record;
 #[cfg(feature = "redis")]
 mod redis;
 
-pub use self::client::{MetadataError, MetadataStore, Opened};
+pub use self::client::{MetadataError, MetadataStore, OpenFile};
 pub use self::key_value::{KeyValue, Read, Write};
 pub use self::memory::MemoryKeyValue;
 #[cfg(feature = "redis")]

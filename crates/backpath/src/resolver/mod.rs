@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use self::walk::{Step, Walk};
 use crate::attributes::{Entry, Kind};
-use crate::cache::{Found, PathCache};
+use crate::cache::{CachedResult, PathCache};
 use crate::credentials::Principal;
 use crate::errno::{Errno, ResolveError};
 use crate::path::{PATH_MAX, canonical, displayed};
@@ -90,9 +90,9 @@ impl<'c, E: Entry + Send + Sync + 'static> Resolver<'c, E> {
         store: &S,
         counts: &mut Counts,
     ) -> Result<Resolved<'a, E>, ResolveError<S::Error>> {
-        let mut walk = match self.first_glance(query, principal, counts)? {
-            Glance::Settled(resolved) => return Ok(resolved),
-            Glance::Unsettled(walk) => walk,
+        let mut walk = match self.probe_cache(query, principal, counts)? {
+            CacheProbe::Settled(resolved) => return Ok(resolved),
+            CacheProbe::Unsettled(walk) => walk,
         };
         loop {
             match walk.advance(counts)? {
@@ -117,9 +117,9 @@ impl<'c, E: Entry + Send + Sync + 'static> Resolver<'c, E> {
         store: &S,
         counts: &mut Counts,
     ) -> Result<Resolved<'a, E>, ResolveError<S::Error>> {
-        let mut walk = match self.first_glance(query, principal, counts)? {
-            Glance::Settled(resolved) => return Ok(resolved),
-            Glance::Unsettled(walk) => walk,
+        let mut walk = match self.probe_cache(query, principal, counts)? {
+            CacheProbe::Settled(resolved) => return Ok(resolved),
+            CacheProbe::Unsettled(walk) => walk,
         };
         loop {
             match walk.advance(counts)? {
@@ -143,9 +143,9 @@ impl<'c, E: Entry + Send + Sync + 'static> Resolver<'c, E> {
         principal: &Principal,
         counts: &mut Counts,
     ) -> Result<Option<Resolved<'a, E>>, Errno> {
-        let mut walk = match self.first_glance(query, principal, counts)? {
-            Glance::Settled(resolved) => return Ok(Some(resolved)),
-            Glance::Unsettled(walk) => walk,
+        let mut walk = match self.probe_cache(query, principal, counts)? {
+            CacheProbe::Settled(resolved) => return Ok(Some(resolved)),
+            CacheProbe::Unsettled(walk) => walk,
         };
         match walk.advance(counts)? {
             Step::Done(resolved) => Ok(Some(resolved)),
@@ -154,16 +154,16 @@ impl<'c, E: Entry + Send + Sync + 'static> Resolver<'c, E> {
     }
 
     /// The common case: the whole path is cached and granted. Otherwise a walk that begins at the deepest prefix found.
-    fn first_glance<'a>(
+    fn probe_cache<'a>(
         &self,
         query: &Query<'a>,
         principal: &Principal,
         counts: &mut Counts,
-    ) -> Result<Glance<'a, 'c, E>, Errno> {
+    ) -> Result<CacheProbe<'a, 'c, E>, Errno> {
         let Some(path) = canonical(query.path).filter(|path| path.len() <= PATH_MAX) else {
             let joined = query.joined();
             let path = joined.as_deref().unwrap_or(query.path);
-            return Walk::new(self.cache, principal, path, query.follows).map(Glance::unsettled);
+            return Walk::new(self.cache, principal, path, query.follows).map(CacheProbe::unsettled);
         };
         let since = self.cache.epoch();
         let guard = crossbeam_epoch::pin();
@@ -171,34 +171,34 @@ impl<'c, E: Entry + Send + Sync + 'static> Resolver<'c, E> {
         let found = self.cache.deepest(path, &hashes, principal, true, &mut counts.probes, &guard);
         let is_end = |entry: &E| !query.follows || entry.kind() != Kind::Symlink;
         match found {
-            Some((length, Found::Entry(Some(entry)))) if length == path.len() && is_end(&entry) => {
-                Ok(Glance::Settled(Resolved { entry, path: Cow::Borrowed(query.path) }))
+            Some((length, CachedResult::Entry(Some(entry)))) if length == path.len() && is_end(&entry) => {
+                Ok(CacheProbe::Settled(Resolved { entry, path: Cow::Borrowed(query.path) }))
             }
-            Some((length, Found::Alias { entry: Some(entry), canonical }))
+            Some((length, CachedResult::Alias { entry: Some(entry), canonical }))
                 if length == path.len() && is_end(&entry) =>
             {
                 let path = Cow::Owned(displayed(&canonical).to_vec());
-                Ok(Glance::Settled(Resolved { entry, path }))
+                Ok(CacheProbe::Settled(Resolved { entry, path }))
             }
-            Some((_, Found::Entry(None) | Found::Alias { entry: None, .. })) => Err(Errno::NotFound),
-            Some((length, Found::Entry(Some(entry)))) => {
+            Some((_, CachedResult::Entry(None) | CachedResult::Alias { entry: None, .. })) => Err(Errno::NotFound),
+            Some((length, CachedResult::Entry(Some(entry)))) => {
                 let mut walk = Walk::new(self.cache, principal, query.path, query.follows)?;
                 walk.begin_at(path, length, entry, since);
-                Ok(Glance::unsettled(walk))
+                Ok(CacheProbe::unsettled(walk))
             }
-            Some((_, Found::Alias { .. })) | None => {
-                Walk::new(self.cache, principal, query.path, query.follows).map(Glance::unsettled)
+            Some((_, CachedResult::Alias { .. })) | None => {
+                Walk::new(self.cache, principal, query.path, query.follows).map(CacheProbe::unsettled)
             }
         }
     }
 }
 
-enum Glance<'a, 'c, E: Entry + Send + Sync + 'static> {
+enum CacheProbe<'a, 'c, E: Entry + Send + Sync + 'static> {
     Settled(Resolved<'a, E>),
     Unsettled(Box<Walk<'c, E>>),
 }
 
-impl<'c, E: Entry + Send + Sync + 'static> Glance<'_, 'c, E> {
+impl<'c, E: Entry + Send + Sync + 'static> CacheProbe<'_, 'c, E> {
     fn unsettled(walk: Walk<'c, E>) -> Self {
         Self::Unsettled(Box::new(walk))
     }

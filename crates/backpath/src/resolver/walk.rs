@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::{Counts, LINKS_MAX, Resolved};
 use crate::attributes::{Entry, Kind};
-use crate::cache::{Found, Hop, PathCache, Place, Ticket};
+use crate::cache::{CachedResult, HashedPath, LinkStep, PathCache, Ticket};
 use crate::credentials::Principal;
 use crate::errno::Errno;
 use crate::path::{Component, Components, NAME_MAX, canonical, displayed, parent};
@@ -32,14 +32,14 @@ pub(super) struct Walk<'c, E: Entry + Send + Sync + 'static> {
     /// What follows the run.
     pending: VecDeque<Component>,
     links: u32,
-    alias: Option<AliasDraft>,
+    alias: Option<AliasBuilder>,
 }
 
 /// What will be kept of a path with symbolic links, if nothing forbids it.
-struct AliasDraft {
+struct AliasBuilder {
     literal: Box<[u8]>,
     ticket: Ticket,
-    hops: Vec<Hop>,
+    hops: Vec<LinkStep>,
 }
 
 /// What a walk needs next.
@@ -47,13 +47,13 @@ pub(super) enum Step<'a, E> {
     /// The root directory.
     Root(Ticket),
     /// A name in a directory.
-    LookUp(Asked<E>),
+    LookUp(PendingLookup<E>),
     /// Nothing: it is there.
     Done(Resolved<'a, E>),
 }
 
 /// A question to the store.
-pub(super) struct Asked<E> {
+pub(super) struct PendingLookup<E> {
     pub directory: E,
     pub name: Box<[u8]>,
     ticket: Ticket,
@@ -64,7 +64,7 @@ impl<'c, E: Entry + Send + Sync + 'static> Walk<'c, E> {
     /// A walk along an absolute path.
     pub fn new(cache: &'c PathCache<E>, principal: &Principal, path: &[u8], follows: bool) -> Result<Self, Errno> {
         let parsed = Components::parse(path)?;
-        let alias = canonical(path).map(|literal| AliasDraft {
+        let alias = canonical(path).map(|literal| AliasBuilder {
             literal: literal.into(),
             ticket: cache.ticket(path),
             hops: Vec::new(),
@@ -118,16 +118,16 @@ impl<'c, E: Entry + Send + Sync + 'static> Walk<'c, E> {
     /// Takes the root that was asked for.
     pub fn supply_root(&mut self, ticket: Ticket, root: E) {
         let hashes = self.cache.hashes(&[]);
-        let place = Place { path: &[], hashes: &hashes };
+        let place = HashedPath { path: &[], hashes: &hashes };
         self.cache.insert_at(&place, Some(&root), ticket, (&self.principal, self.since), &crossbeam_epoch::pin());
         self.at = 0;
         self.here = Some(root);
     }
 
     /// Takes what was asked for.
-    pub fn supply(&mut self, asked: Asked<E>, entry: Option<E>) -> Result<(), Errno> {
+    pub fn supply(&mut self, asked: PendingLookup<E>, entry: Option<E>) -> Result<(), Errno> {
         let hashes = self.cache.hashes(&self.run);
-        let place = Place { path: &self.run[..asked.end], hashes: &hashes };
+        let place = HashedPath { path: &self.run[..asked.end], hashes: &hashes };
         let granted = (&self.principal, self.since);
         self.cache.insert_at(&place, entry.as_ref(), asked.ticket, granted, &crossbeam_epoch::pin());
         self.at = asked.end;
@@ -151,12 +151,12 @@ impl<'c, E: Entry + Send + Sync + 'static> Walk<'c, E> {
         let hashes = self.cache.hashes(&self.run);
         let found = self.cache.deepest(&self.run, &hashes, &self.principal, false, &mut counts.probes, &guard);
         match found {
-            Some((length, Found::Entry(Some(entry)))) => {
+            Some((length, CachedResult::Entry(Some(entry)))) => {
                 self.at = length;
                 self.here = Some(entry);
                 Ok(Some(()))
             }
-            Some((_, Found::Entry(None) | Found::Alias { .. })) => Err(Errno::NotFound),
+            Some((_, CachedResult::Entry(None) | CachedResult::Alias { .. })) => Err(Errno::NotFound),
             None => {
                 counts.lookups += 1;
                 Ok(None)
@@ -178,7 +178,7 @@ impl<'c, E: Entry + Send + Sync + 'static> Walk<'c, E> {
         let target = link.target().unwrap_or_default();
         let parsed = Components::parse(target)?;
         let is_last = self.at == self.run.len() && self.pending.is_empty();
-        self.draft_alias(target, &parsed);
+        self.build_alias(target, &parsed);
         self.needs_directory |= is_last && parsed.needs_directory;
         let names = self.run[self.at..].split(|&byte| byte == b'/').filter(|name| !name.is_empty());
         let rest: Vec<Component> = names.map(|name| Component::Name(name.into())).collect();
@@ -193,19 +193,19 @@ impl<'c, E: Entry + Send + Sync + 'static> Walk<'c, E> {
 
     /// A path is kept as an alias if it depends on nothing but its links and its end: no link is the last component,
     /// which is not always followed, and no `..` leaves a directory that was entered on the way.
-    fn draft_alias(&mut self, target: &[u8], parsed: &Components) {
+    fn build_alias(&mut self, target: &[u8], parsed: &Components) {
         let names = parsed.steps.iter().skip_while(|step| **step == Component::Parent);
         let is_plain = names.clone().all(|step| matches!(step, Component::Name(_)));
         if self.at == self.run.len() || !is_plain {
             self.alias = None;
         }
         if let Some(alias) = &mut self.alias {
-            alias.hops.push(Hop { link: self.run[..self.at].into(), target: target.into() });
+            alias.hops.push(LinkStep { link: self.run[..self.at].into(), target: target.into() });
         }
     }
 
     /// Takes one step forwards; returns what to ask if the cache does not know.
-    fn forwards(&mut self, here: E, counts: &mut Counts) -> Result<Option<Asked<E>>, Errno> {
+    fn forwards(&mut self, here: E, counts: &mut Counts) -> Result<Option<PendingLookup<E>>, Errno> {
         self.search(&here)?;
         let start = self.at + 1;
         let length = self.run[start..].iter().position(|&byte| byte == b'/').unwrap_or(self.run.len() - start);
@@ -215,11 +215,11 @@ impl<'c, E: Entry + Send + Sync + 'static> Walk<'c, E> {
         let end = start + length;
         let guard = crossbeam_epoch::pin();
         let hashes = self.cache.hashes(&self.run);
-        let place = Place { path: &self.run[..end], hashes: &hashes };
+        let place = HashedPath { path: &self.run[..end], hashes: &hashes };
         let ticket = self.cache.ticket_of(hashes.of(end));
         let Some(known) = self.cache.peek(&place, &mut counts.probes, &guard) else {
             counts.lookups += 1;
-            return Ok(Some(Asked { directory: here, name: self.run[start..end].into(), ticket, end }));
+            return Ok(Some(PendingLookup { directory: here, name: self.run[start..end].into(), ticket, end }));
         };
         self.cache.grant(&place, &self.principal, self.since, &guard);
         self.at = end;

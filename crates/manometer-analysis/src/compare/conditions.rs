@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::{Event, Recording};
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ const fn condition(
     meaning: &'static str,
     remedy: &'static str,
 ) -> Condition {
-    let threat = serious(Threatened::Result, meaning);
+    let threat = serious(ThreatTarget::Result, meaning);
     let rule = Rule { id, severity: Severity::Warning, threat, source: "Storiks 3.4.1 (WR2)", meaning, remedy };
     Condition { name, location, rule }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Whether a performance is shown to be no worse than another, beyond the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gate {
+pub enum GateResult {
     /// The whole interval of the ratio is above the bound: any loss is smaller.
     NoWorse,
     /// The whole interval is below the bound.
@@ -15,7 +15,7 @@ pub enum Gate {
     Undecided,
 }
 
-impl Gate {
+impl GateResult {
     /// The gate for a ratio of later to earlier performance with the interval `ends`.
     pub(super) fn of(ends: Option<(f64, f64)>, bound: f64, criterion: &Criterion) -> Self {
         // A latency that rises is a loss: in terms of its inverse both criteria are alike.
@@ -53,28 +53,28 @@ impl Gate {
 mod tests {
     use super::*;
 
-    fn gate(low: f64, high: f64, better: BetterDirection) -> Gate {
+    fn gate(low: f64, high: f64, better: BetterDirection) -> GateResult {
         let criterion = Criterion { metric: "m".to_owned(), unit: "u".to_owned(), better };
-        Gate::of(Some((low, high)), 0.05, &criterion)
+        GateResult::of(Some((low, high)), 0.05, &criterion)
     }
 
     #[test]
     fn a_gate_needs_the_whole_interval() {
         use BetterDirection::{Higher, Lower};
-        assert_eq!(gate(0.96, 1.30, Higher), Gate::NoWorse, "it may even be better");
-        assert_eq!(gate(0.94, 0.99, Higher), Gate::Undecided);
-        assert_eq!(gate(0.80, 0.94, Higher), Gate::Worse);
-        assert_eq!(gate(0.50, 1.04, Lower), Gate::NoWorse);
-        assert_eq!(gate(1.01, 1.06, Lower), Gate::Undecided);
-        assert_eq!(gate(1.06, 1.50, Lower), Gate::Worse);
+        assert_eq!(gate(0.96, 1.30, Higher), GateResult::NoWorse, "it may even be better");
+        assert_eq!(gate(0.94, 0.99, Higher), GateResult::Undecided);
+        assert_eq!(gate(0.80, 0.94, Higher), GateResult::Worse);
+        assert_eq!(gate(0.50, 1.04, Lower), GateResult::NoWorse);
+        assert_eq!(gate(1.01, 1.06, Lower), GateResult::Undecided);
+        assert_eq!(gate(1.06, 1.50, Lower), GateResult::Worse);
     }
 
     #[test]
     fn one_worse_phase_decides_and_one_undecided_leaves_it_open() {
-        let all = |gates: &[Gate], has_unknown| Gate::of_all(gates.iter().copied(), has_unknown);
-        assert_eq!(all(&[Gate::NoWorse, Gate::Undecided, Gate::Worse], true), Gate::Worse);
-        assert_eq!(all(&[Gate::NoWorse, Gate::Undecided], false), Gate::Undecided);
-        assert_eq!(all(&[Gate::NoWorse], true), Gate::Undecided);
-        assert_eq!(all(&[Gate::NoWorse], false), Gate::NoWorse);
+        let all = |gates: &[GateResult], has_unknown| GateResult::of_all(gates.iter().copied(), has_unknown);
+        assert_eq!(all(&[GateResult::NoWorse, GateResult::Undecided, GateResult::Worse], true), GateResult::Worse);
+        assert_eq!(all(&[GateResult::NoWorse, GateResult::Undecided], false), GateResult::Undecided);
+        assert_eq!(all(&[GateResult::NoWorse], true), GateResult::Undecided);
+        assert_eq!(all(&[GateResult::NoWorse], false), GateResult::NoWorse);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use manometer_measure::event::{Event, Finding, Severity, Threatened};
+use manometer_measure::event::{Event, Finding, Severity, ThreatTarget};
 use manometer_measure::plan::{PhaseKind, Settings};
 use manometer_measure::{Recording, Samples};
 use serde_json::Value;
@@ -22,7 +22,7 @@ const MAX_READING_DELAY_NS: u64 = 15_000_000_000;
 pub(super) const DIFFERENT_STATES: Rule = Rule {
     id: "unlike-state",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the recordings began in different states"),
+    threat: serious(ThreatTarget::Result, "the recordings began in different states"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "two recordings of one directory on one host start in different states: a level's size differs by 5 % of all \
         levels (among recordings with the same swept settings of the primary), the device's utilisation by 1 %, dirty \

@@ -1,6 +1,6 @@
 //! The verdict on a comparison.
 
-use manometer_measure::event::{Finding, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, ThreatStrength, ThreatTarget};
 
 use crate::findings::{self, Rule};
 use crate::verdict::{Grade, Verdict};
@@ -11,8 +11,8 @@ use crate::verdict::{Grade, Verdict};
 pub fn judge_comparison(found: &[Finding]) -> Verdict {
     let rules: Vec<&Rule> = super::rules().chain(findings::rules()).collect();
     Verdict::of(found, &rules, |threat, _| match (threat.strength, threat.to) {
-        (ThreatStrength::Minor, _) | (_, Threatened::Tail) => Grade::Sound,
-        (ThreatStrength::Fatal, Threatened::Result) => Grade::Void,
+        (ThreatStrength::Minor, _) | (_, ThreatTarget::Tail) => Grade::Sound,
+        (ThreatStrength::Fatal, ThreatTarget::Result) => Grade::Void,
         (ThreatStrength::Fatal | ThreatStrength::Serious, _) => Grade::Indicative,
     })
 }

@@ -21,11 +21,11 @@ use crate::findings::Rule;
 
 pub use conditions::{Conditions, condition_differences};
 pub use error::CompareError;
-pub use gate::Gate;
+pub use gate::GateResult;
 pub use judge::judge_comparison;
 pub use pair::{Comparison, PhaseComparison, PressureComparison, compare_pair};
 pub use reference::{reference_drift, repeat_numbers};
-pub use runs::{Run, RunGroup, RunPhase, RunSet, recordings_in};
+pub use runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase, recordings_in};
 pub use series::{PerformanceChange, PhaseSeries, SeriesComparison, compare_series};
 pub use verdict::{DEFAULT_BOUND, Direction, MeanOverRuns, PhaseVerdict};
 

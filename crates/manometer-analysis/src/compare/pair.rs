@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::conditions::condition_differences;
 use super::error::CompareError;
-use super::gate::Gate;
+use super::gate::GateResult;
 use super::judge::judge_comparison;
 use super::run_findings::run_findings;
-use super::runs::{Run, RunGroup, RunPhase, RunSet};
+use super::runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty, runs_needed};
 use crate::estimate::IntervalEstimate;
 use crate::findings::sort_by_threat;
@@ -61,7 +61,7 @@ pub struct PhaseComparison {
     /// Same, different or unknown.
     pub verdict: PhaseVerdict,
     /// Whether B is shown to be no worse than A, beyond the bound.
-    pub gate: Gate,
+    pub gate: GateResult,
     /// The direction of the difference, if they differ.
     pub direction: Option<Direction>,
     /// Why something is null.
@@ -113,17 +113,17 @@ const NO_REPEAT: &str = "the phase is too short for a confidence interval, and t
 
 impl Comparison {
     /// Whether B is shown to be no worse than A: in every phase of A, on a result that is not void.
-    pub fn gate(&self) -> Gate {
+    pub fn gate(&self) -> GateResult {
         if self.verdict.grade == Grade::Void {
-            return Gate::Undecided;
+            return GateResult::Undecided;
         }
         let lacks_phases = self.not_compared.iter().any(|phase| phase.starts_with("A "));
-        Gate::of_all(self.phases.iter().map(|phase| phase.gate), lacks_phases)
+        GateResult::of_all(self.phases.iter().map(|phase| phase.gate), lacks_phases)
     }
 
     /// The phases for which the gate cannot be decided.
     pub fn undecided(&self) -> impl Iterator<Item = &PhaseComparison> {
-        self.phases.iter().filter(|phase| phase.gate == Gate::Undecided)
+        self.phases.iter().filter(|phase| phase.gate == GateResult::Undecided)
     }
 }
 
@@ -131,7 +131,7 @@ impl Comparison {
 ///
 /// # Errors
 /// They have different criteria or no phase in common, or `bound` is not a share.
-pub fn compare_pair(a: &RunSet, b: &RunSet, bound: f64) -> Result<Comparison, CompareError> {
+pub fn compare_pair(a: &ComparedRuns, b: &ComparedRuns, bound: f64) -> Result<Comparison, CompareError> {
     let bound = checked_bound(bound)?;
     check_distinct([a, b])?;
     let criterion = common_criterion(a.runs.iter().chain(&b.runs))?.clone();
@@ -171,8 +171,8 @@ pub fn compare_pair(a: &RunSet, b: &RunSet, bound: f64) -> Result<Comparison, Co
 ///
 /// # Errors
 /// One is.
-pub(super) fn check_distinct<'a>(sides: impl IntoIterator<Item = &'a RunSet>) -> Result<(), CompareError> {
-    let sides: Vec<&RunSet> = sides.into_iter().collect();
+pub(super) fn check_distinct<'a>(sides: impl IntoIterator<Item = &'a ComparedRuns>) -> Result<(), CompareError> {
+    let sides: Vec<&ComparedRuns> = sides.into_iter().collect();
     let pairs =
         sides.iter().enumerate().flat_map(|(index, side)| sides[index + 1..].iter().map(move |other| (side, other)));
     match pairs.filter_map(|(side, other)| side.shared_run(other)).next() {
@@ -182,7 +182,7 @@ pub(super) fn check_distinct<'a>(sides: impl IntoIterator<Item = &'a RunSet>) ->
 }
 
 /// The one criterion of all `runs`.
-pub(super) fn common_criterion<'a>(runs: impl Iterator<Item = &'a Run>) -> Result<&'a Criterion, CompareError> {
+pub(super) fn common_criterion<'a>(runs: impl Iterator<Item = &'a ComparedRun>) -> Result<&'a Criterion, CompareError> {
     let text = |criterion: &Criterion| format!("{} in {}", criterion.metric, criterion.unit);
     let mut runs = runs.peekable();
     let first = *runs.peek().expect("a directory of runs holds at least one");
@@ -207,7 +207,7 @@ fn matching_groups<'a, 'b>(a: &'b [RunGroup<'a>], b: &'b [RunGroup<'a>]) -> Vec<
 }
 
 /// A phase as measured in a run.
-pub(super) type Measurement<'a> = (&'a Run, &'a RunPhase);
+pub(super) type Measurement<'a> = (&'a ComparedRun, &'a RunPhase);
 
 /// `phase` in every run of `group` that has it.
 fn measurements<'a>(phase: &RunPhase, group: &RunGroup<'a>) -> Vec<Measurement<'a>> {
@@ -232,7 +232,7 @@ fn settings_text(settings: &Settings) -> String {
     settings.iter().map(|(key, setting)| format!("{key} = {}", value(setting))).collect::<Vec<_>>().join(", ")
 }
 
-fn phase_names(runs: &RunSet) -> String {
+fn phase_names(runs: &ComparedRuns) -> String {
     let groups = runs.groups();
     let names =
         groups.iter().flat_map(|group| group.phases().into_iter().map(|phase| phase_name(phase, group.settings)));
@@ -260,7 +260,7 @@ pub(super) fn compare_phase(
     let sides = bootstrap(a).zip(bootstrap(b));
     let ends = sides.as_ref().and_then(|(a, b)| ratio_interval(a, b));
     let verdict = PhaseVerdict::of(ends, bound);
-    let gate = Gate::of(ends, bound, criterion);
+    let gate = GateResult::of(ends, bound, criterion);
     let undecided = sides.as_ref().filter(|_| verdict == PhaseVerdict::Unknown && ends.is_some());
     let difference = match means {
         Some((a, b)) => {
@@ -271,8 +271,8 @@ pub(super) fn compare_phase(
     };
     let is_baseline = a.iter().chain(b).all(|(_, phase)| phase.is_baseline);
     let needed_s = match gate {
-        Gate::Undecided => needed_s(a, b, ratio.zip(ends), Gate::edge(bound, criterion)),
-        Gate::NoWorse | Gate::Worse => None,
+        GateResult::Undecided => needed_s(a, b, ratio.zip(ends), GateResult::edge(bound, criterion)),
+        GateResult::NoWorse | GateResult::Worse => None,
     };
     PhaseComparison {
         id: phase.id.clone(),

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use manometer_measure::Recording;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::pair::{PhaseComparison, compare_pair};
-use super::runs::RunSet;
+use super::runs::ComparedRuns;
 use super::verdict::{DEFAULT_BOUND, PhaseVerdict};
 use crate::findings::{Rule, serious};
 
 pub(super) const REFERENCE_DRIFT: Rule = Rule {
     id: "reference-drift",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the reference run drifted"),
+    threat: serious(ThreatTarget::Result, "the reference run drifted"),
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2)",
     meaning: "a later run of a sweep's reference differs from the first significantly and by 5 % or more in some phase",
     remedy: "The results in between include a part of that drift: let the device settle for longer, or shuffle the runs and \
@@ -65,7 +65,7 @@ fn drift_of(references: &[&Recording]) -> Option<Finding> {
 /// The phases in which `b` differs from `a`, as text.
 fn difference(a: &Path, b: &Path) -> Option<String> {
     // Errors (no primary, unreadable) are reported by the analysis of the recording itself.
-    let comparison = compare_pair(&RunSet::read(a).ok()?, &RunSet::read(b).ok()?, DEFAULT_BOUND).ok()?;
+    let comparison = compare_pair(&ComparedRuns::read(a).ok()?, &ComparedRuns::read(b).ok()?, DEFAULT_BOUND).ok()?;
     let different = comparison.phases.iter().filter(|phase| phase.verdict == PhaseVerdict::Different);
     let phases: Vec<String> = different.filter_map(phase_text).collect();
     (!phases.is_empty()).then(|| format!("{} differs in {}", b.display(), phases.join(", ")))

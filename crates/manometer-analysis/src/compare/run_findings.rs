@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
-use super::runs::{Run, RunSet};
+use super::runs::{ComparedRun, ComparedRuns};
 use crate::findings::{Rule, minor, rules};
 
 /// The most runs named in a finding.
@@ -13,15 +13,15 @@ const MAX_NAMED: usize = 8;
 pub(super) const NO_RECORDING: Rule = Rule {
     id: "no-recording",
     severity: Severity::Warning,
-    threat: minor(Threatened::Result, "a directory holds no recording"),
+    threat: minor(ThreatTarget::Result, "a directory holds no recording"),
     source: "the directory",
     meaning: "a directory among those of recordings has no `plan.json` and was skipped",
     remedy: "Move it elsewhere, or run its experiment.",
 };
 
 /// The errors of all runs one by one, their warnings by rule with the runs that have them, and the skipped folders.
-pub(super) fn run_findings<'a>(sides: impl IntoIterator<Item = &'a RunSet>) -> Vec<Finding> {
-    let mut runs: Vec<&Run> = Vec::new();
+pub(super) fn run_findings<'a>(sides: impl IntoIterator<Item = &'a ComparedRuns>) -> Vec<Finding> {
+    let mut runs: Vec<&ComparedRun> = Vec::new();
     let mut skipped: Vec<&Path> = Vec::new();
     for side in sides {
         // A folder may be compared with itself.
@@ -41,13 +41,13 @@ pub(super) fn run_findings<'a>(sides: impl IntoIterator<Item = &'a RunSet>) -> V
 }
 
 /// The errors of one run, each with its folder.
-fn errors(run: &Run) -> impl Iterator<Item = Finding> {
+fn errors(run: &ComparedRun) -> impl Iterator<Item = Finding> {
     let errors = run.findings.iter().filter(|finding| finding.severity == Severity::Error);
     errors.map(|error| Finding { text: format!("{}: {}", run.dir.display(), error.text), ..error.clone() })
 }
 
 /// One finding for each rule with warnings.
-fn warnings(runs: &[&Run]) -> Vec<Finding> {
+fn warnings(runs: &[&ComparedRun]) -> Vec<Finding> {
     let mut ids: Vec<&str> = Vec::new();
     for finding in runs.iter().flat_map(|run| &run.findings).filter(|finding| is_warning(finding)) {
         if !ids.contains(&finding.id.as_str()) {
@@ -62,7 +62,7 @@ fn is_warning(finding: &Finding) -> bool {
 }
 
 /// The warning `id` with the runs that have it, and its meaning.
-fn warning(id: &str, runs: &[&Run]) -> Finding {
+fn warning(id: &str, runs: &[&ComparedRun]) -> Finding {
     let places: Vec<String> = runs.iter().filter_map(|run| place(id, run)).collect();
     let (named, others) = places.split_at(places.len().min(MAX_NAMED));
     let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
@@ -74,7 +74,7 @@ fn warning(id: &str, runs: &[&Run]) -> Finding {
 }
 
 /// The folder of `run` with the phases of its warning `id`; `None` where it has none.
-fn place(id: &str, run: &Run) -> Option<String> {
+fn place(id: &str, run: &ComparedRun) -> Option<String> {
     let own: Vec<&Finding> = run.findings.iter().filter(|finding| is_warning(finding) && finding.id == id).collect();
     let phases: Vec<&str> = own.iter().flat_map(|finding| finding.phase_ids()).collect();
     let dir = run.dir.display();

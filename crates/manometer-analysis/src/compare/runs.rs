@@ -20,11 +20,11 @@ use crate::verdict::judged_by;
 
 /// One recording, or the runs of one folder.
 #[derive(Debug)]
-pub struct RunSet {
+pub struct ComparedRuns {
     /// The folder as given.
     pub path: PathBuf,
     /// The runs in the order of their names; at least one.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ComparedRun>,
     /// Folders among them that hold no recording.
     pub skipped: Vec<PathBuf>,
 }
@@ -35,12 +35,12 @@ pub struct RunGroup<'a> {
     /// What a sweep set for them.
     pub settings: &'a Settings,
     /// The runs.
-    pub runs: Vec<&'a Run>,
+    pub runs: Vec<&'a ComparedRun>,
 }
 
 /// One recording, as needed for a comparison.
 #[derive(Debug)]
-pub struct Run {
+pub struct ComparedRun {
     /// Its folder.
     pub dir: PathBuf,
     /// The criterion by which it is compared.
@@ -82,19 +82,19 @@ pub struct RunPhase {
     pub is_baseline: bool,
 }
 
-impl RunSet {
+impl ComparedRuns {
     /// Reads the recording `path`, or those in it: in `path/runs`, or directly below it.
     ///
     /// # Errors
     /// There is none, one cannot be opened, or has no primary.
     pub fn read(path: &Path) -> Result<Self, CompareError> {
         let (recordings, skipped) = recordings_in(path)?;
-        let runs = recordings.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
+        let runs = recordings.iter().map(|dir| ComparedRun::read(dir)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { path: path.to_owned(), runs, skipped })
     }
 
     /// A run of `self` and one of `other` that are the same recording.
-    pub(super) fn shared_run<'a>(&'a self, other: &'a Self) -> Option<(&'a Run, &'a Run)> {
+    pub(super) fn shared_run<'a>(&'a self, other: &'a Self) -> Option<(&'a ComparedRun, &'a ComparedRun)> {
         self.runs.iter().find_map(|run| Some((run, other.runs.iter().find(|other| run.is_copy_of(other))?)))
     }
 
@@ -144,7 +144,7 @@ pub fn recordings_in(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Compar
     if recordings.is_empty() { Err(CompareError::NoRecording(path.to_owned())) } else { Ok((recordings, skipped)) }
 }
 
-impl Run {
+impl ComparedRun {
     /// Reads the recording in `dir`.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl Run {
             phases: primary_phases.map(|result| RunPhase::of(result, baseline_id.as_deref())).collect(),
             conditions: Conditions::of(&recording),
             identity: (recording.start, recording.plan.clone(), recording.environment.clone()),
-            findings: findings.filter(is_grave).collect(),
+            findings: findings.filter(is_relevant).collect(),
         })
     }
 
@@ -192,7 +192,7 @@ impl Run {
 }
 
 /// Whether a finding matters to a comparison: an error, a warning, or a serious threat.
-fn is_grave(finding: &Finding) -> bool {
+fn is_relevant(finding: &Finding) -> bool {
     let is_serious = finding.threat.is_some_and(|threat| threat.strength >= ThreatStrength::Serious);
     finding.severity > Severity::Info || is_serious
 }

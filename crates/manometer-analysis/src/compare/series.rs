@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::conditions::condition_differences;
 use super::error::CompareError;
-use super::gate::Gate;
+use super::gate::GateResult;
 use super::judge::judge_comparison;
 use super::pair::{Measurement, PhaseComparison, check_distinct, common_criterion, compare_phase, phase_name};
 use super::run_findings::run_findings;
-use super::runs::{RunGroup, RunPhase, RunSet};
+use super::runs::{ComparedRuns, RunGroup, RunPhase};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty};
 use crate::findings::sort_by_threat;
 use crate::statistics::change_points::{ChangePoint, change_points};
@@ -118,25 +118,25 @@ impl SeriesComparison {
 
 impl SeriesComparison {
     /// Whether no phase has a regression, and the last recording is shown to be no worse than those before it.
-    pub fn gate(&self) -> Gate {
+    pub fn gate(&self) -> GateResult {
         if self.verdict.grade == Grade::Void {
-            return Gate::Undecided;
+            return GateResult::Undecided;
         }
-        Gate::of_all(self.phases.iter().map(PhaseSeries::gate), false)
+        GateResult::of_all(self.phases.iter().map(PhaseSeries::gate), false)
     }
 }
 
 impl PhaseSeries {
     /// Worse after a regression; else whether the last recording is shown to be no worse than those since the last change.
-    pub fn gate(&self) -> Gate {
+    pub fn gate(&self) -> GateResult {
         match (self.regression(), &self.latest) {
-            (Some(_), _) => Gate::Worse,
+            (Some(_), _) => GateResult::Worse,
             (None, Some(latest)) => latest.gate,
             // The last recording is itself the first after a change for the better.
             (None, None) if self.changes.last().is_some_and(|change| change.index + 1 == self.performances.len()) => {
-                Gate::NoWorse
+                GateResult::NoWorse
             }
-            (None, None) => Gate::Undecided,
+            (None, None) => GateResult::Undecided,
         }
     }
 }
@@ -145,12 +145,12 @@ impl PhaseSeries {
 ///
 /// # Errors
 /// They have different criteria or no phase in common, or `bound` is not a share.
-pub fn compare_series(recordings: &[RunSet], bound: f64) -> Result<SeriesComparison, CompareError> {
+pub fn compare_series(recordings: &[ComparedRuns], bound: f64) -> Result<SeriesComparison, CompareError> {
     let bound = checked_bound(bound)?;
     check_distinct(recordings)?;
     let all_runs = || recordings.iter().flat_map(|runs| &runs.runs);
     let criterion = common_criterion(all_runs())?.clone();
-    let groups: Vec<Vec<RunGroup<'_>>> = recordings.iter().map(RunSet::groups).collect();
+    let groups: Vec<Vec<RunGroup<'_>>> = recordings.iter().map(ComparedRuns::groups).collect();
     // Without a sweep in any recording, single recordings are compared even if their settings differ.
     let ignore_settings = groups.iter().all(|groups| groups.len() == 1);
     let last = groups.last().map(Vec::as_slice).unwrap_or_default();
@@ -262,7 +262,7 @@ fn latest(
 fn phase_series(
     SweptPhase { phase, settings }: SweptPhase<'_>,
     performances: Vec<MeanOverRuns>,
-    recordings: &[RunSet],
+    recordings: &[ComparedRuns],
     criterion: &Criterion,
     bound: f64,
 ) -> PhaseSeries {

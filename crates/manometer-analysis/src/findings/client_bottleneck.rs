@@ -1,6 +1,6 @@
 //! Whether the client itself limits the primary.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::{PhaseKind, Samples};
 
 use super::evidence::Evidence;
@@ -16,7 +16,7 @@ pub(super) const HEADROOM_SHARE: f64 = 0.7;
 const CLIENT_BOTTLENECK: Rule = Rule {
     id: "client-bottleneck",
     severity: Severity::Warning,
-    threat: fatal(Threatened::Storage, "the client was the bottleneck"),
+    threat: fatal(ThreatTarget::Storage, "the client was the bottleneck"),
     source: "headroom, measured before each run",
     meaning: "the primary exceeded 70 % of the throughput that the client reaches on an engine that answers at once; \
         always reported first",

@@ -1,6 +1,6 @@
 //! Whether the conductor sampled on time, and whether the wall clock was stepped.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::evidence::{Evidence, values};
 use super::rule::{Family, Rule, minor};
@@ -21,7 +21,7 @@ const STEPPED: Rule = Rule {
 const DROPPED: Rule = Rule {
     id: "samples-dropped",
     severity: Severity::Warning,
-    threat: minor(Threatened::Phase, "samples of the host were dropped"),
+    threat: minor(ThreatTarget::Phase, "samples of the host were dropped"),
     source: "the recording",
     meaning: "the conductor missed sample intervals: the host's series have gaps",
     remedy: "Leave the conductor idle processor time, or sample less often.",

@@ -1,7 +1,7 @@
 //! Whether processors were the bottleneck.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 
 use super::evidence::{Evidence, mean_of};
 use super::rule::{Family, Rule, fatal, with_strength};
@@ -14,7 +14,7 @@ const SATURATED: f64 = 0.9;
 const CPU_SATURATED: Rule = Rule {
     id: "cpu-saturated",
     severity: Severity::Warning,
-    threat: fatal(Threatened::Storage, "the processors were saturated"),
+    threat: fatal(ThreatTarget::Storage, "the processors were saturated"),
     source: "Gregg 2013, the USE method; Storiks 3.4.1 (WR2)",
     meaning: "the mean utilisation of all processors, or of a single core, was 90 % or more in a phase, time waiting for \
         I/O excluded",

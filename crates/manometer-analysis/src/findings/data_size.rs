@@ -1,6 +1,6 @@
 //! Whether the database is large enough to exercise compaction, and its space amplification.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::human;
 use manometer_measure::plan::Settings;
 use manometer_measure::{ByteSize, Column, Event, Samples};
@@ -25,7 +25,7 @@ const SPACE_AMPLIFICATION: f64 = 1.5;
 const SMALL: Rule = Rule {
     id: "smaller-than-a-level",
     severity: Severity::Warning,
-    threat: minor(Threatened::Storage, "the database is smaller than one level"),
+    threat: minor(ThreatTarget::Storage, "the database is smaller than one level"),
     source: "Didona et al., pitfall 4; Storiks 3.4.1",
     meaning: "the whole LSM tree is smaller than the maximum size of its first level below level 0 \
         (`max_bytes_for_level_base`)",

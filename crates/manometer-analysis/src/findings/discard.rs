@@ -1,6 +1,6 @@
 //! Whether blocks were discarded (TRIM) during the measurement.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::human;
 
 use super::evidence::{Evidence, total_of_rate};
@@ -13,7 +13,7 @@ const MIN_BYTES: f64 = (1_u64 << 20) as f64;
 const DISCARD: Rule = Rule {
     id: "discard-during-run",
     severity: Severity::Warning,
-    threat: minor(Threatened::Phase, "blocks were discarded"),
+    threat: minor(ThreatTarget::Phase, "blocks were discarded"),
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2) and 4.2",
     meaning: "1 MiB or more was discarded in a phase, which takes time and changes the share of free flash",
     remedy: "Mount without `discard` and stop `fstrim.timer`, unless discards belong to what is measured.",

@@ -1,7 +1,7 @@
 //! Whether the primary's performance without neighbours is the same at the end of the run as in `w0`.
 
 use manometer_measure::PhaseKind;
-use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious, with_strength};
@@ -12,7 +12,7 @@ use crate::steady_state::HARMFUL_DRIFT;
 const DRIFT: Rule = Rule {
     id: "drift",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the primary drifted"),
+    threat: serious(ThreatTarget::Result, "the primary drifted"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "the primary's performance without neighbours at the end of the run differs from `w0`, by Welch's test at 5 % \
         and by 5 % or more; evaluated where a later phase has no neighbour (`plan.closing = true`)",
@@ -22,7 +22,7 @@ const DRIFT: Rule = Rule {
 const UNTESTED: Rule = Rule {
     id: "drift-untested",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "a drift of the primary could not be tested"),
+    threat: serious(ThreatTarget::Result, "a drift of the primary could not be tested"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "a later phase without neighbours was measured, but it or `w0` is too short for a confidence interval: the \
         difference is reported and not tested",

@@ -3,7 +3,7 @@
 //! They do not apply to a rotating disk; nothing is known of a virtual disk, which `virtual-disk` reports once.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::host::LEAST_STEPS;
 use manometer_measure::human;
 use serde_json::Value;
@@ -25,7 +25,7 @@ const AMPLIFICATION_TOLERANCE: f64 = 0.1;
 const SHORT: Rule = Rule {
     id: "too-short-for-device",
     severity: Severity::Warning,
-    threat: minor(Threatened::Storage, "too little was written since the device was preconditioned"),
+    threat: minor(ThreatTarget::Storage, "too little was written since the device was preconditioned"),
     source: "Didona et al., pitfall 1; Storiks 2.4.3",
     meaning: "less than three times the device's capacity was written since it was preconditioned",
     remedy: "Write more before measuring: settle for longer, or prepare with preconditioning.",
@@ -45,7 +45,7 @@ const AMPLIFICATION_UNKNOWN: Rule = Rule {
 const AMPLIFICATION_CHANGES: Rule = Rule {
     id: "write-amplification-changes",
     severity: Severity::Warning,
-    threat: serious(Threatened::Storage, "the device's write amplification changed"),
+    threat: serious(ThreatTarget::Storage, "the device's write amplification changed"),
     source: "Didona et al., pitfall 2; Storiks 2.4.3",
     meaning: "the device's write amplification (WA-D) differs by more than 10 % between phases",
     remedy: "Precondition the device and let it settle, so that garbage collection is the same in all phases.",
@@ -54,7 +54,7 @@ const AMPLIFICATION_CHANGES: Rule = Rule {
 const STATE_UNKNOWN: Rule = Rule {
     id: "device-state-unknown",
     severity: Severity::Warning,
-    threat: minor(Threatened::Storage, "the state of the device is unknown"),
+    threat: minor(ThreatTarget::Storage, "the state of the device is unknown"),
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2) and 4.2",
     meaning: "the recording does not say what was written to the device before",
     remedy: "Precondition it: `prepare.precondition = \"random\"`.",

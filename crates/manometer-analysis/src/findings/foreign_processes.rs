@@ -1,7 +1,7 @@
 //! Whether foreign processes, which do not belong to the experiment, used storage.
 
 use manometer_measure::Event;
-use manometer_measure::event::{EventLine, Finding, Severity, ThreatStrength, Threatened};
+use manometer_measure::event::{EventLine, Finding, Severity, ThreatStrength, ThreatTarget};
 use manometer_measure::human;
 
 use super::evidence::{Evidence, total_of_rate};
@@ -23,7 +23,7 @@ const MAX_NAMED: usize = 3;
 const FOREIGN_PROCESSES: Rule = Rule {
     id: "foreign-processes",
     severity: Severity::Warning,
-    threat: serious(Threatened::Phase, "foreign processes used storage"),
+    threat: serious(ThreatTarget::Phase, "foreign processes used storage"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "foreign processes, which do not belong to the experiment, did 1 % or more of the device's I/O in a phase",
     remedy: "Stop them and repeat the run.",

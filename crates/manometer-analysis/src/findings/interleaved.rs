@@ -1,19 +1,19 @@
 //! Whether the blocks of an interleaved plan are what the analysis takes them for: independent of the block before them.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::human;
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious};
 use crate::estimate::IntervalEstimate;
-use crate::interleaved::block_states::BlockState;
+use crate::interleaved::block_states::BlockStateTest;
 use crate::rounds_result::{RoundsResult, StateKind};
 use crate::statistics::SIGNIFICANCE;
 
 const CARRY_OVER: Rule = Rule {
     id: "carry-over",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "blocks depend on the blocks before them"),
+    threat: serious(ThreatTarget::Result, "blocks depend on the blocks before them"),
     source: "Williams 1949; Jones & Kenward 2014, chapter 4; Freedman & Lane 1983",
     meaning: "in an interleaved plan, the performance of a block depends on the setting of the block before it (randomisation \
         test at 5 %)",
@@ -23,7 +23,7 @@ const CARRY_OVER: Rule = Rule {
 const UNTESTED: Rule = Rule {
     id: "carry-over-untested",
     severity: Severity::Info,
-    threat: serious(Threatened::Result, "carry-over between blocks was not tested"),
+    threat: serious(ThreatTarget::Result, "carry-over between blocks was not tested"),
     source: "Williams 1949; Jones & Kenward 2014, chapter 4",
     meaning: "too few blocks of an interleaved plan were measured to test for carry-over",
     remedy: "Run more rounds.",
@@ -32,7 +32,7 @@ const UNTESTED: Rule = Rule {
 const STATES: Rule = Rule {
     id: "block-states-differ",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "blocks begin in different states"),
+    threat: serious(ThreatTarget::Result, "blocks begin in different states"),
     source: "Didona et al., pitfalls 1 and 2; Storiks 3.4.1 (WR2)",
     meaning: "in an interleaved plan, compaction debt, the utilisation of the device or dirty memory at the start of a \
         block depends on the setting of the block before it (randomisation test on ranks at 5 %, Holm-corrected over the three), \
@@ -88,7 +88,7 @@ fn states(rounds: &RoundsResult) -> Option<Finding> {
 
 /// The least and the greatest mean state, with the phases after which blocks begin in them; `None` where they are nearly the
 /// same.
-fn extremes(kind: StateKind, state: &BlockState, phases: &[String]) -> Option<String> {
+fn extremes(kind: StateKind, state: &BlockStateTest, phases: &[String]) -> Option<String> {
     let means = || phases.iter().zip(&state.after).filter_map(|(phase, mean)| Some((phase, (*mean)?)));
     let (least_phase, least) = means().min_by(|one, other| one.1.total_cmp(&other.1))?;
     let (most_phase, most) = means().max_by(|one, other| one.1.total_cmp(&other.1))?;
@@ -120,7 +120,7 @@ mod tests {
     fn states_that_hardly_differ_are_not_reported() {
         let phases = ["w0", "w1", "w2"].map(str::to_owned);
         let text = |kind, after: [Option<f64>; 3]| {
-            extremes(kind, &BlockState { p_value: 0.001, after: after.to_vec() }, &phases)
+            extremes(kind, &BlockStateTest { p_value: 0.001, after: after.to_vec() }, &phases)
         };
         let busy = text(StateKind::DeviceUtilisation, [Some(0.05), None, Some(0.8)]).unwrap();
         assert_eq!(busy, "the device's utilisation is 5 % after w0 and 80 % after w2");

@@ -1,7 +1,7 @@
 //! Whether the levels of an LSM tree had settled.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::evidence::{Evidence, values};
 use super::rule::{Family, Rule, serious};
@@ -12,7 +12,7 @@ use crate::time_series::TimeWindow;
 const LEVELS_MOVING: Rule = Rule {
     id: "levels-moving",
     severity: Severity::Warning,
-    threat: serious(Threatened::Phase, "the LSM levels had not settled"),
+    threat: serious(ThreatTarget::Phase, "the LSM levels had not settled"),
     source: "Storiks 3.4.1 (WR2) and 4.5, figure 4.2",
     meaning: "the size of an LSM level has a trend in a phase (Mann-Kendall at 5 %) of 5 % of all levels or more",
     remedy: "Warm up until the levels are stable, or prepare the database with a settle time.",

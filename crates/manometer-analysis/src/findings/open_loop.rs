@@ -1,7 +1,7 @@
 //! Whether an open loop kept its rate: dropped requests, and requests that waited before they were sent.
 
 use manometer_measure::PhaseKind;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::latency_log::response_tag;
 
 use super::client_bottleneck::{HEADROOM_SHARE, headroom, primary_samples, rate};
@@ -18,7 +18,7 @@ const WAITING_FACTOR: f64 = 2.0;
 const DROPPED: Rule = Rule {
     id: "requests-dropped",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "requests were dropped"),
+    threat: serious(ThreatTarget::Result, "requests were dropped"),
     source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
     meaning: "requests of an open loop were dropped because the queue was full",
     remedy: "Lower the rate, or report it as not sustained.",
@@ -27,7 +27,7 @@ const DROPPED: Rule = Rule {
 const WAITING: Rule = Rule {
     id: "coordinated-omission",
     severity: Severity::Info,
-    threat: serious(Threatened::Tail, "requests waited before they were sent"),
+    threat: serious(ThreatTarget::Tail, "requests waited before they were sent"),
     source: "Tene 2013 (coordinated omission)",
     meaning: "the p99 response time, from when a request was due, is more than twice the p99 service time, from when it \
         was sent",
@@ -48,7 +48,7 @@ pub(crate) const PACED_THROUGHPUT: Rule = Rule {
 pub(crate) const PACED_WITHOUT_LATENCIES: Rule = Rule {
     id: "paced-without-latencies",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the primary paces itself, so that its throughput is its rate"),
+    threat: serious(ThreatTarget::Result, "the primary paces itself, so that its throughput is its rate"),
     source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
     meaning: "the criterion is the throughput of a primary that is paced, and its latencies were not recorded",
     remedy: "Leave out the rate to measure throughput, or use a program that reports latencies.",
@@ -101,13 +101,13 @@ fn dropped_in<'a>(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Optio
 }
 
 /// A p99 response time and the p99 service time of the same operation, in microseconds.
-struct Waiting {
+struct QueueingDelay {
     operation: String,
     response: f64,
     service: f64,
 }
 
-impl Waiting {
+impl QueueingDelay {
     fn factor(&self) -> f64 {
         self.response / self.service
     }
@@ -115,7 +115,7 @@ impl Waiting {
 
 fn waiting(evidence: &Evidence<'_>) -> Option<Finding> {
     let phases = evidence.results.iter().filter_map(|result| Some((result.id(), waiting_in(evidence, result)?)));
-    let phases: Vec<(&str, Waiting)> = phases.filter(|(_, waiting)| waiting.factor() > WAITING_FACTOR).collect();
+    let phases: Vec<(&str, QueueingDelay)> = phases.filter(|(_, waiting)| waiting.factor() > WAITING_FACTOR).collect();
     let (phase, most) = phases.iter().max_by(|one, other| one.1.factor().total_cmp(&other.1.factor()))?;
     let ids: Vec<&str> = phases.iter().map(|(id, _)| *id).collect();
     let others = if ids.len() == 1 { String::new() } else { format!(", the most of {}", phase_list(&ids)) };
@@ -130,7 +130,7 @@ fn waiting(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// The operation whose response time exceeds its service time most.
-fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Waiting> {
+fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<QueueingDelay> {
     if result.phase.kind == PhaseKind::Solo {
         return None;
     }
@@ -139,7 +139,7 @@ fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Waiti
     let response = latencies(evidence.data, &stretches_s, response_tag);
     let waits = response.iter().filter_map(|(operation, response)| {
         let (response, service) = (response.p99?, service.get(operation)?.p99?);
-        Some(Waiting { operation: operation.clone(), response, service })
+        Some(QueueingDelay { operation: operation.clone(), response, service })
     });
     waits.max_by(|one, other| one.factor().total_cmp(&other.factor()))
 }

@@ -1,6 +1,6 @@
 //! Phases that were not measured, only in part, or too briefly.
 
-use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 
 use super::client_bottleneck::primary_samples;
 use super::evidence::Evidence;
@@ -26,7 +26,7 @@ const MAX_COUNTED: usize = 6;
 const GAP: Rule = Rule {
     id: "phase-gap",
     severity: Severity::Error,
-    threat: fatal(Threatened::Phase, "phases were not measured"),
+    threat: fatal(ThreatTarget::Phase, "phases were not measured"),
     source: "the run",
     meaning: "a phase was not measured",
     remedy: "Fix the cause and run it again.",
@@ -35,7 +35,7 @@ const GAP: Rule = Rule {
 const CUT: Rule = Rule {
     id: "phase-cut",
     severity: Severity::Warning,
-    threat: minor(Threatened::Phase, "a phase was not measured to its end"),
+    threat: minor(ThreatTarget::Phase, "a phase was not measured to its end"),
     source: "the recording",
     meaning: "a phase was not measured to its end",
     remedy: "Run it again to measure the whole phase.",
@@ -44,7 +44,7 @@ const CUT: Rule = Rule {
 const SAMPLES_MISSING: Rule = Rule {
     id: "samples-missing",
     severity: Severity::Warning,
-    threat: serious(Threatened::Phase, "samples are missing"),
+    threat: serious(ThreatTarget::Phase, "samples are missing"),
     source: "the recording",
     meaning: "samples cover less than 90 % of a phase: a minor threat from 75 % up, a fatal one below 50 %",
     remedy: "Leave the host idle processor time, or sample less often.",
@@ -53,7 +53,7 @@ const SAMPLES_MISSING: Rule = Rule {
 const SHORT: Rule = Rule {
     id: "phase-too-short",
     severity: Severity::Warning,
-    threat: serious(Threatened::Phase, "phases were too short for a confidence interval"),
+    threat: serious(ThreatTarget::Phase, "phases were too short for a confidence interval"),
     source: "Schmeiser 1982 (batch means)",
     meaning: "a phase is too short for a confidence interval",
     remedy: "Run longer phases.",
@@ -63,7 +63,8 @@ pub(super) const FAMILY: Family = Family { rules: &[GAP, CUT, SAMPLES_MISSING, S
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     let results = evidence.results;
-    let findings = gaps(results).into_iter().chain(results.iter().filter_map(cut)).chain(rounds_missing(evidence));
+    let findings =
+        gaps(results).into_iter().chain(results.iter().filter_map(truncated_phase)).chain(rounds_missing(evidence));
     findings.chain(samples_missing(evidence)).chain(too_short(results)).collect()
 }
 
@@ -83,7 +84,7 @@ fn gaps(results: &[PhaseResult<'_>]) -> Option<Finding> {
     (!ids.is_empty()).then(|| GAP.finding_in(&ids, &format!("Not measured: {parts}.")))
 }
 
-fn cut(result: &PhaseResult<'_>) -> Option<Finding> {
+fn truncated_phase(result: &PhaseResult<'_>) -> Option<Finding> {
     let PhaseOutcome::Truncated(time) = &result.outcome else { return None };
     let (id, measured, planned) = (result.id(), time.seconds(), result.phase.duration_s);
     let sentence =

@@ -1,6 +1,6 @@
 //! Whether a replay is faithful to its trace.
 
-use manometer_measure::event::{EventLine, Finding, Severity, Threatened};
+use manometer_measure::event::{EventLine, Finding, Severity, ThreatTarget};
 use manometer_measure::plan::Phase;
 use manometer_measure::{Event, Recording, ReplayOutcome};
 
@@ -11,7 +11,7 @@ use crate::fidelity::Fidelity;
 const NOT_FAITHFUL: Rule = Rule {
     id: "replay-not-faithful",
     severity: Severity::Warning,
-    threat: fatal(Threatened::Result, "the replay was not faithful"),
+    threat: fatal(ThreatTarget::Result, "the replay was not faithful"),
     source: "KV-replay 5.4",
     meaning: "the dispatch error, the inter-arrival times, the order or the failures of a replay exceed the tolerances: it \
         does not represent its trace",
@@ -21,7 +21,7 @@ const NOT_FAITHFUL: Rule = Rule {
 const CUT: Rule = Rule {
     id: "replay-cut",
     severity: Severity::Info,
-    threat: minor(Threatened::Result, "a replay was stopped before the end of its trace"),
+    threat: minor(ThreatTarget::Result, "a replay was stopped before the end of its trace"),
     source: "the run",
     meaning: "a replay was stopped before the end of its trace",
     remedy: "Let it run to the end if the whole trace matters.",
@@ -30,7 +30,7 @@ const CUT: Rule = Rule {
 const TRACE_ENDED: Rule = Rule {
     id: "trace-ended",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "a trace ended before the plan"),
+    threat: serious(ThreatTarget::Result, "a trace ended before the plan"),
     source: "the run",
     meaning: "the trace of a replay ended before the plan: the replay's phases from there on are gaps",
     remedy: "Clone the trace, slow it down, or shorten the plan.",
@@ -40,7 +40,7 @@ const TRACE_ENDED: Rule = Rule {
 pub(crate) const REQUESTS_FAILED: Rule = Rule {
     id: "requests-failed",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "requests failed"),
+    threat: serious(ThreatTarget::Result, "requests failed"),
     source: "the run",
     meaning: "requests of a replay failed",
     remedy: "Fix the cause of the first error; the latencies cover only the requests that succeeded.",
@@ -49,7 +49,7 @@ pub(crate) const REQUESTS_FAILED: Rule = Rule {
 const NO_OUTCOME: Rule = Rule {
     id: "replay-unverified",
     severity: Severity::Error,
-    threat: serious(Threatened::Result, "a replay did not report its outcome"),
+    threat: serious(ThreatTarget::Result, "a replay did not report its outcome"),
     source: "the run",
     meaning: "a replay did not report its outcome: its worker was lost, or did not stop within 10 s",
     remedy: "Fix the other errors, or find out what the engine waits for, and run it again.",
@@ -59,7 +59,7 @@ const NO_OUTCOME: Rule = Rule {
 pub const INCOMPLETE: Rule = Rule {
     id: "replay-incomplete",
     severity: Severity::Error,
-    threat: fatal(Threatened::Result, "a process of a replay was lost"),
+    threat: fatal(ThreatTarget::Result, "a process of a replay was lost"),
     source: "the processes",
     meaning: "a process of a replay was lost, and the others were stopped",
     remedy: "Fix the cause, and replay again.",
@@ -69,7 +69,7 @@ pub const INCOMPLETE: Rule = Rule {
 pub const CLOCKS_APART: Rule = Rule {
     id: "clocks-apart",
     severity: Severity::Warning,
-    threat: serious(Threatened::Tail, "the hosts' clocks differ"),
+    threat: serious(ThreatTarget::Tail, "the hosts' clocks differ"),
     source: "the hosts' clocks",
     meaning: "the wall clock of another host differs from this one by more than a second, or by more than chrony or PTP report",
     remedy: "Synchronise the hosts with chrony or PTP before you compare their timestamps.",
@@ -79,7 +79,7 @@ pub const CLOCKS_APART: Rule = Rule {
 pub const CLOCKS_UNSURE: Rule = Rule {
     id: "clocks-unsure",
     severity: Severity::Warning,
-    threat: minor(Threatened::Tail, "the hosts' clock offsets are known too roughly"),
+    threat: minor(ThreatTarget::Tail, "the hosts' clock offsets are known too roughly"),
     source: "the hosts' clocks",
     meaning: "the clock offset of another host is known less precisely than the lateness limit of a request, 100 µs",
     remedy: "Use a faster network, or synchronise the hosts with PTP.",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use manometer_measure::Event;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, fatal, minor, serious};
@@ -14,7 +14,7 @@ pub(super) const FAMILY: Family = Family { rules: RULES, evaluate };
 const WORKER_FAILED: Rule = Rule {
     id: "worker-failed",
     severity: Severity::Error,
-    threat: serious(Threatened::Result, "a workload failed"),
+    threat: serious(ThreatTarget::Result, "a workload failed"),
     source: "the run",
     meaning: "a workload failed",
     remedy: "Fix the cause and run it again; the recording's events say when it failed.",
@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "scaled-down",
         severity: Severity::Warning,
-        threat: minor(Threatened::Result, "the data was reduced to fit the disk"),
+        threat: minor(ThreatTarget::Result, "the data was reduced to fit the disk"),
         source: "the run",
         meaning: "the data was reduced to fit the disk",
         remedy: "Use a larger disk, or configure smaller sizes.",
@@ -33,7 +33,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "not-preconditioned",
         severity: Severity::Warning,
-        threat: minor(Threatened::Storage, "the device could not be preconditioned"),
+        threat: minor(ThreatTarget::Storage, "the device could not be preconditioned"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "`prepare.precondition` failed for the reason in the finding: the state of the device is unknown",
         remedy: "Fix the cause, then prepare again.",
@@ -41,7 +41,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "partly-preconditioned",
         severity: Severity::Warning,
-        threat: minor(Threatened::Storage, "the device was preconditioned only in part"),
+        threat: minor(ThreatTarget::Storage, "the device was preconditioned only in part"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "preconditioning filled less than half of the file system, because other data occupies it",
         remedy: "Remove the other data, then prepare again.",
@@ -49,7 +49,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "precondition-discarded",
         severity: Severity::Warning,
-        threat: minor(Threatened::Storage, "the preconditioning was discarded"),
+        threat: minor(ThreatTarget::Storage, "the preconditioning was discarded"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the file system is mounted with `discard`: the flash that preconditioning filled is discarded again",
         remedy: "Mount it with `nodiscard`.",
@@ -57,7 +57,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "over-provisioning-unknown",
         severity: Severity::Warning,
-        threat: minor(Threatened::Storage, "whether the over-provisioning holds is unknown"),
+        threat: minor(ThreatTarget::Storage, "whether the over-provisioning holds is unknown"),
         source: "the run",
         meaning: "the file system does not report its free space: whether `prepare.over_provisioning` holds is unknown",
         remedy: "Use a local file system.",
@@ -65,7 +65,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "snapshot-damaged",
         severity: Severity::Warning,
-        threat: minor(Threatened::Result, "a damaged snapshot was not used"),
+        threat: minor(ThreatTarget::Result, "a damaged snapshot was not used"),
         source: "the run",
         meaning: "a snapshot is incomplete and was not used",
         remedy: "Remove its directory.",
@@ -73,7 +73,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "not-as-prepared",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "a workload did not find its data as prepared"),
+        threat: serious(ThreatTarget::Result, "a workload did not find its data as prepared"),
         source: "the run",
         meaning: "a workload did not find its data as prepared, and created it again without settling",
         remedy: "Prepare the experiment again, then run it.",
@@ -81,7 +81,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "not-settled",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "the primary had not settled"),
+        threat: serious(ThreatTarget::Result, "the primary had not settled"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the primary did not reach steady state within `prepare.settle`",
         remedy: "Allow more time.",
@@ -89,7 +89,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "power-states-unknown",
         severity: Severity::Info,
-        threat: minor(Threatened::Storage, "the device's power states could not be disabled"),
+        threat: minor(ThreatTarget::Storage, "the device's power states could not be disabled"),
         source: "the run",
         meaning: "`prepare.power_states_off` found no NVMe device under the directory whose power states it could disable",
         remedy: "Report that with the result, or remove the setting.",
@@ -97,7 +97,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "device-unseen",
         severity: Severity::Warning,
-        threat: minor(Threatened::Storage, "the device was not observed"),
+        threat: minor(ThreatTarget::Storage, "the device was not observed"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "no block device is visible under the device directory: nothing below its file system was observed",
         remedy: "Use a directory on a local disk.",
@@ -105,7 +105,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "recording-on-device",
         severity: Severity::Warning,
-        threat: minor(Threatened::Storage, "the recording was written to the measured device"),
+        threat: minor(ThreatTarget::Storage, "the recording was written to the measured device"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the recording is written to the measured device",
         remedy: "Write it to another device with `--out`.",
@@ -113,7 +113,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "fits-in-memory",
         severity: Severity::Info,
-        threat: serious(Threatened::Storage, "the primary's data fits in memory"),
+        threat: serious(ThreatTarget::Storage, "the primary's data fits in memory"),
         source: "Didona et al., pitfall 4; Storiks 3.4.1",
         meaning: "the primary's data is smaller than the host's memory, and not known to be read past the page cache",
         remedy: "Load more data than memory, or bypass the page cache with direct I/O.",
@@ -121,7 +121,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "bounds-direct-writes-only",
         severity: Severity::Info,
-        threat: minor(Threatened::Result, "limits did not apply to buffered writes"),
+        threat: minor(ThreatTarget::Result, "limits did not apply to buffered writes"),
         source: "the kernel's control groups",
         meaning: "the limits of control groups of version 1 do not apply to writes through the page cache",
         remedy: "Use direct I/O, or a host with control groups of version 2.",
@@ -137,7 +137,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "isolation-lost",
         severity: Severity::Error,
-        threat: fatal(Threatened::Result, "a workload lost its isolation"),
+        threat: fatal(ThreatTarget::Result, "a workload lost its isolation"),
         source: "the run",
         meaning: "the control group of a workload disappeared, or the workload left it: its limits no longer applied, and \
             it was stopped",
@@ -146,7 +146,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "write-budget-spent",
         severity: Severity::Error,
-        threat: serious(Threatened::Result, "the run stopped at its write budget"),
+        threat: serious(ThreatTarget::Result, "the run stopped at its write budget"),
         source: "`device.write_budget`",
         meaning: "the run was stopped before it exceeded the write budget",
         remedy: "Raise the budget, or write less.",
@@ -170,7 +170,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "writes-not-counted",
         severity: Severity::Error,
-        threat: serious(Threatened::Result, "the run stopped because writes could not be counted"),
+        threat: serious(ThreatTarget::Result, "the run stopped because writes could not be counted"),
         source: "`device.write_budget`",
         meaning: "the run was stopped because the ledger in the device directory could not be written, so that writes could \
             no longer be counted",
@@ -179,7 +179,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "operation-without-column",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "an operation was not counted"),
+        threat: serious(ThreatTarget::Result, "an operation was not counted"),
         source: "the run",
         meaning: "an operation appeared that no phase declared: its latencies are recorded, its counts are not",
         remedy: "Declare it in the experiment.",
@@ -187,7 +187,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "interval-too-wide",
         severity: Severity::Warning,
-        threat: minor(Threatened::Phase, "a confidence interval is wider than requested"),
+        threat: minor(ThreatTarget::Phase, "a confidence interval is wider than requested"),
         source: "the run",
         meaning: "a phase reached the longest time that `plan.stop` allows with an interval wider than requested",
         remedy: "Raise `at_most` of `plan.stop`, or let the device settle for longer.",
@@ -195,7 +195,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "unlike-states-between-runs",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "runs started from the state left by earlier runs"),
+        threat: serious(ThreatTarget::Result, "runs started from the state left by earlier runs"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the runs of a sweep are shuffled or interleaved, and nothing lets the device settle between different \
             ones; reported for the set",
@@ -204,7 +204,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "repeats-too-wide",
         severity: Severity::Warning,
-        threat: minor(Threatened::Result, "an interval over repeats is wider than requested"),
+        threat: minor(ThreatTarget::Result, "an interval over repeats is wider than requested"),
         source: "the queue",
         meaning: "a combination of a sweep reached the largest number of repeats that its stop rule allows with an interval \
             wider than requested; reported for the set",
@@ -213,7 +213,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "import-damaged",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "the imported file is damaged"),
+        threat: serious(ThreatTarget::Result, "the imported file is damaged"),
         source: "`manometer import`",
         meaning: "an imported file is damaged in the middle, and was read up to there",
         remedy: "Copy the file again, and import it again.",
@@ -221,7 +221,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "import-cut-short",
         severity: Severity::Warning,
-        threat: minor(Threatened::Result, "the imported file has no end"),
+        threat: minor(ThreatTarget::Result, "the imported file has no end"),
         source: "`manometer import`",
         meaning: "an imported file has no end: the run was cut short, or the file was",
         remedy: "Import the whole file, or trust only the phases that it holds.",
@@ -229,7 +229,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "import-clock-stepped",
         severity: Severity::Warning,
-        threat: serious(Threatened::Phase, "the clock of the imported file was stepped"),
+        threat: serious(ThreatTarget::Phase, "the clock of the imported file was stepped"),
         source: "`manometer import`",
         meaning: "the clock of an imported file went backwards: those samples have the timestamp before the step",
         remedy: "Do not trust the length of the phase with the step.",
@@ -237,7 +237,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "import-unknown-version",
         severity: Severity::Warning,
-        threat: serious(Threatened::Result, "the imported file has an unknown version"),
+        threat: serious(ThreatTarget::Result, "the imported file has an unknown version"),
         source: "`manometer import`",
         meaning: "an imported file has an unknown version, and was read like the known ones",
         remedy: "Check that the recording has everything that the file holds.",

@@ -1,6 +1,6 @@
 //! What a rule is, and a family of rules.
 
-use manometer_measure::event::{Finding, Severity, Threat, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Severity, Threat, ThreatStrength, ThreatTarget};
 
 use super::evidence::Evidence;
 
@@ -30,22 +30,22 @@ pub struct RuleThreat {
     pub clause: &'static str,
 }
 
-const fn threat(strength: ThreatStrength, to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+const fn threat(strength: ThreatStrength, to: ThreatTarget, clause: &'static str) -> Option<RuleThreat> {
     Some(RuleThreat { threat: Threat { strength, to }, clause })
 }
 
 /// The threat of a rule whose findings rule a conclusion out.
-pub(crate) const fn fatal(to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+pub(crate) const fn fatal(to: ThreatTarget, clause: &'static str) -> Option<RuleThreat> {
     threat(ThreatStrength::Fatal, to, clause)
 }
 
 /// The threat of a rule whose findings may have changed a conclusion.
-pub(crate) const fn serious(to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+pub(crate) const fn serious(to: ThreatTarget, clause: &'static str) -> Option<RuleThreat> {
     threat(ThreatStrength::Serious, to, clause)
 }
 
 /// The threat of a rule whose findings limit how far a conclusion can be generalised.
-pub(crate) const fn minor(to: Threatened, clause: &'static str) -> Option<RuleThreat> {
+pub(crate) const fn minor(to: ThreatTarget, clause: &'static str) -> Option<RuleThreat> {
     threat(ThreatStrength::Minor, to, clause)
 }
 

@@ -1,6 +1,6 @@
 //! How the run ended, and whether the whole recording can be read.
 
-use manometer_measure::event::{Finding, RunStatus, Severity, Threatened};
+use manometer_measure::event::{Finding, RunStatus, Severity, ThreatTarget};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, minor, serious};
@@ -8,7 +8,7 @@ use super::rule::{Family, Rule, minor, serious};
 const RUN_FAILED: Rule = Rule {
     id: "run-failed",
     severity: Severity::Error,
-    threat: serious(Threatened::Result, "the run failed"),
+    threat: serious(ThreatTarget::Result, "the run failed"),
     source: "the run",
     meaning: "the run failed before its end",
     remedy: "Fix the other errors, and run it again.",
@@ -17,7 +17,7 @@ const RUN_FAILED: Rule = Rule {
 const INTERRUPTED: Rule = Rule {
     id: "interrupted",
     severity: Severity::Warning,
-    threat: minor(Threatened::Result, "the run was interrupted"),
+    threat: minor(ThreatTarget::Result, "the run was interrupted"),
     source: "the run",
     meaning: "the run was interrupted",
     remedy: "Run it again for the remaining phases.",
@@ -26,7 +26,7 @@ const INTERRUPTED: Rule = Rule {
 const CUT_SHORT: Rule = Rule {
     id: "cut-short",
     severity: Severity::Error,
-    threat: serious(Threatened::Result, "the recording has no end"),
+    threat: serious(ThreatTarget::Result, "the recording has no end"),
     source: "the run",
     meaning: "the recording has no end",
     remedy: "Run it again for the remaining phases.",
@@ -35,7 +35,7 @@ const CUT_SHORT: Rule = Rule {
 const DAMAGED: Rule = Rule {
     id: "damaged",
     severity: Severity::Error,
-    threat: serious(Threatened::Result, "the recording is damaged"),
+    threat: serious(ThreatTarget::Result, "the recording is damaged"),
     source: "the recording",
     meaning: "files of the recording could not be read, or not to their end",
     remedy: "Copy the recording again, or run it again.",

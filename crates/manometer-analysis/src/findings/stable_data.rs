@@ -1,7 +1,7 @@
 //! Whether the primary keeps its data set stable, so that phases are comparable (requirement WR1).
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 use manometer_measure::plan::Settings;
 
 use super::evidence::Evidence;
@@ -13,7 +13,7 @@ const SMALL_GROWTH: f64 = 0.01;
 const NOT_STABLE: Rule = Rule {
     id: "primary-not-stable",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the primary's data was not stable"),
+    threat: serious(ThreatTarget::Result, "the primary's data was not stable"),
     source: "Storiks 3.4.1 (WR1)",
     meaning: "the primary inserts or deletes records, by as much as the finding says",
     remedy: "To measure pressure, use a primary that only reads and updates.",

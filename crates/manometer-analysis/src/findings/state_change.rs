@@ -1,7 +1,7 @@
 //! Whether engine, host and device are in the same state after the run as before (requirement WR2).
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::evidence::{Evidence, first_and_last, readings, values};
 use super::rule::{Family, Rule, minor, serious};
@@ -23,7 +23,7 @@ pub(crate) const TEMPERATURE_TOLERANCE: f64 = 10.0;
 const STATE_MOVED: Rule = Rule {
     id: "state-moved",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the state of engine, host or device changed"),
+    threat: serious(ThreatTarget::Result, "the state of engine, host or device changed"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "between the start of the first phase and the end of the last, a level's size changed by 5 % of all levels, the \
         device's utilisation by 1 %, dirty memory by 1 % of memory, or the device's temperature by 10 °C",
@@ -33,7 +33,7 @@ const STATE_MOVED: Rule = Rule {
 const SINCE_PREPARATION: Rule = Rule {
     id: "state-since-preparation",
     severity: Severity::Warning,
-    threat: minor(Threatened::Storage, "the device changed since it was prepared"),
+    threat: minor(ThreatTarget::Storage, "the device changed since it was prepared"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "between copying the prepared database and the start of the first phase, the device's utilisation changed by 1 %",
     remedy: "Keep other programs from using the device, and do not mount it with `discard`.",
@@ -72,7 +72,7 @@ fn is_beyond(change: f64, tolerance: f64) -> bool {
 fn levels(evidence: &Evidence<'_>) -> Option<String> {
     let engine = evidence.engine()?;
     let levels: Vec<(u32, (f64, f64))> = level_columns(engine)
-        .filter_map(|(level, column)| Some((level, before_and_after(evidence, engine, column)?)))
+        .filter_map(|(level, column)| Some((level, state_difference(evidence, engine, column)?)))
         .collect();
     let all: f64 = levels.iter().map(|(_, (before, _))| before).sum();
     let changes = levels.iter().map(|(level, (before, after))| (level, (after - before) / all));
@@ -87,7 +87,7 @@ fn utilisation(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 fn dirty_memory(evidence: &Evidence<'_>) -> Option<String> {
-    let (before, after) = before_and_after(evidence, evidence.series("memory")?, "dirty")?;
+    let (before, after) = state_difference(evidence, evidence.series("memory")?, "dirty")?;
     let memory = evidence.recording.environment.get("host")?.get("memory_bytes")?.as_f64()?;
     let change = (after - before) / memory;
     is_beyond(change, DIRTY_TOLERANCE).then(|| format!("dirty memory by {:+.1} % of memory", 100.0 * change))
@@ -100,7 +100,7 @@ fn temperature(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// The means of the first and of the last samples of a column; `None` for fewer than two samples.
-fn before_and_after(evidence: &Evidence<'_>, samples: &Samples, column: &str) -> Option<(f64, f64)> {
+fn state_difference(evidence: &Evidence<'_>, samples: &Samples, column: &str) -> Option<(f64, f64)> {
     let values: Vec<f64> =
         values(samples, column, &[evidence.measured_time()?]).into_iter().map(|(_, value)| value).collect();
     let count = SAMPLES.min(values.len() / 2);

@@ -1,17 +1,17 @@
 //! Phases that are not in steady state, or in which a warm-up is visible.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious};
-use super::text::{phase_list, were};
+use super::text::{phase_list, was_or_were};
 use crate::phase_result::PhaseResult;
 use crate::steady_state::{SteadyStateTest, WarmUp};
 
 const NOT_STEADY: Rule = Rule {
     id: "not-steady",
     severity: Severity::Warning,
-    threat: serious(Threatened::Phase, "the primary was not in steady state"),
+    threat: serious(ThreatTarget::Phase, "the primary was not in steady state"),
     source: "SNIA PTS 2.1.24; Hamed & Rao 1998; Storiks 3.4.1 (WR2)",
     meaning: "a phase is not in steady state: its rounds differ, or it drifts",
     remedy: "Let the database and the device settle for longer first.",
@@ -45,7 +45,7 @@ fn not_steady(results: &[PhaseResult<'_>]) -> Option<Finding> {
         "{} {} not in steady state: over five rounds {most} ranges over {:.0} % of its average (20 % allowed), and its \
          fitted line moves by {:.0} % (10 % allowed)",
         phase_list(&ids),
-        were(&ids),
+        was_or_were(&ids),
         100.0 * test.rounds.range,
         100.0 * test.rounds.excursion,
     );

@@ -1,6 +1,6 @@
 //! Whether memory was swapped during the measurement.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::human;
 
 use super::evidence::{Evidence, total_of_rate, values};
@@ -16,7 +16,7 @@ const MIN_BYTES: f64 = (16_u64 << 20) as f64;
 const SWAP: Rule = Rule {
     id: "swap-used",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the host swapped"),
+    threat: serious(ThreatTarget::Result, "the host swapped"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "4,096 pages or more were swapped in or out during phases, or the used swap grew by 16 MiB",
     remedy: "Disable swap while measuring, or use less memory.",

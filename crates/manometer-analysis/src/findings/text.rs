@@ -12,7 +12,7 @@ pub(super) fn phase_list(ids: &[&str]) -> String {
 }
 
 /// `was` or `were`.
-pub(super) fn were(ids: &[&str]) -> &'static str {
+pub(super) fn was_or_were(ids: &[&str]) -> &'static str {
     if ids.len() == 1 { "was" } else { "were" }
 }
 

@@ -1,7 +1,7 @@
 //! Whether the device or the processors were throttled because of heat.
 
 use manometer_measure::Samples;
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::evidence::{Evidence, growth, readings, total_of_rate};
 use super::rule::{Family, Rule, serious};
@@ -24,7 +24,7 @@ const TIMES_ABOVE: [(&str, &str); 3] = [
 const DEVICE: Rule = Rule {
     id: "thermal-throttling",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the device was throttled because of heat"),
+    threat: serious(ThreatTarget::Result, "the device was throttled because of heat"),
     source: "NVMe, SMART / health information log; ACS-5, temperature statistics; Storiks 3.4.1 (WR2)",
     meaning: "the device was throttled because of heat, spent time above one of its temperature limits, or warned of heat",
     remedy: "Cool the device, or leave it time between phases.",
@@ -33,7 +33,7 @@ const DEVICE: Rule = Rule {
 const PROCESSORS: Rule = Rule {
     id: "processors-throttled",
     severity: Severity::Warning,
-    threat: serious(Threatened::Storage, "processors were throttled because of heat"),
+    threat: serious(ThreatTarget::Storage, "processors were throttled because of heat"),
     source: "Linux, `thermal_throttle`; Storiks 3.4.1 (WR2)",
     meaning: "a processor was throttled because of heat in a phase",
     remedy: "Cool the host, or limit the clock frequency in all phases: `cpupower frequency-set --max`.",

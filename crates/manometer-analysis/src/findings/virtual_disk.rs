@@ -1,6 +1,6 @@
 //! Whether the measured device is a virtual disk.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use serde_json::Value;
 
 use super::evidence::Evidence;
@@ -9,7 +9,7 @@ use super::rule::{Family, Rule, minor};
 const VIRTUAL_DISK: Rule = Rule {
     id: "virtual-disk",
     severity: Severity::Warning,
-    threat: minor(Threatened::Storage, "the device is a virtual disk"),
+    threat: minor(ThreatTarget::Storage, "the device is a virtual disk"),
     source: "Didona et al., pitfalls 2, 3, 6; Storiks 3.4.1 (WR2)",
     meaning: "the measured device is a virtual disk: effects of its flash cannot be separated from those of the hypervisor",
     remedy: "Measure on bare metal to draw conclusions about flash.",

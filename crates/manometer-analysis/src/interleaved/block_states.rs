@@ -8,7 +8,7 @@ use crate::statistics::moments::mean;
 
 /// The test of one state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BlockState {
+pub struct BlockStateTest {
     /// The p-value of no dependence.
     pub p_value: f64,
     /// The mean state at the start of blocks after each phase, in the order of the table; `None` where no block follows
@@ -16,7 +16,7 @@ pub struct BlockState {
     pub after: Vec<Option<f64>>,
 }
 
-impl BlockState {
+impl BlockStateTest {
     /// Tests the state that `column` of `samples` holds at the start of each block. The test is on ranks, because a
     /// state such as compaction debt is mostly near 0 and sometimes large. `None` where the blocks do not determine it.
     pub fn of(table: &RoundTable, samples: &Samples, column: &str, interval_s: f64) -> Option<Self> {

@@ -67,10 +67,10 @@ fn centred(observations: &[Observation]) -> (Vec<Vec<f64>>, usize) {
     let mut groups: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
     observations.iter().for_each(|one| groups.entry(one.group).or_default().push(row(one)));
     let count = groups.len();
-    (groups.into_values().flat_map(less_their_means).collect(), count)
+    (groups.into_values().flat_map(subtract_means).collect(), count)
 }
 
-fn less_their_means(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+fn subtract_means(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     for column in 0..rows.first().map_or(0, Vec::len) {
         let mean = rows.iter().map(|row| row[column]).sum::<f64>() / rows.len() as f64;
         rows.iter_mut().for_each(|row| row[column] -= mean);

@@ -18,7 +18,7 @@ pub const MIN_ROUNDS: usize = 5;
 /// round, because the order within each round is random.
 pub fn pressure_of_rounds(rounds: &[(f64, f64)], better: BetterDirection) -> IntervalEstimate {
     let rounds: Vec<(f64, f64)> = rounds.iter().copied().filter(|(one, other)| (one + other).is_finite()).collect();
-    let (baseline, phase) = (Moments::of(&rounds, |round| round.0), Moments::of(&rounds, |round| round.1));
+    let (baseline, phase) = (BlockMoments::of(&rounds, |round| round.0), BlockMoments::of(&rounds, |round| round.1));
     let (Some(baseline), Some(phase)) = (baseline, phase) else {
         return IntervalEstimate::missing("no round was measured");
     };
@@ -43,9 +43,9 @@ pub fn pressure_of_rounds(rounds: &[(f64, f64)], better: BetterDirection) -> Int
 /// The width that the interval of the same blocks would have over `count` rounds with `scatter` times their standard
 /// deviations; `None` where it would have none.
 pub(crate) fn width_over_rounds(rounds: &[(f64, f64)], count: usize, scatter: f64) -> Option<f64> {
-    let (baseline, phase) = (Moments::of(rounds, |round| round.0)?, Moments::of(rounds, |round| round.1)?);
+    let (baseline, phase) = (BlockMoments::of(rounds, |round| round.0)?, BlockMoments::of(rounds, |round| round.1)?);
     let covariance = scatter * scatter * covariance(rounds, (baseline.mean, phase.mean));
-    let scattered = |moments: Moments| Moments { variance: scatter * scatter * moments.variance, ..moments };
+    let scattered = |moments: BlockMoments| BlockMoments { variance: scatter * scatter * moments.variance, ..moments };
     let is_enough = count >= MIN_ROUNDS && rounds.len() >= 2 && baseline.mean > 0.0;
     let (low, high) =
         ratio_interval(&scattered(baseline), &scattered(phase), covariance, count).filter(|_| is_enough)?;
@@ -56,7 +56,7 @@ pub(crate) fn width_over_rounds(rounds: &[(f64, f64)], count: usize, scatter: f6
 /// five rounds.
 pub fn difference_p_value(rounds: &[(f64, f64)]) -> Option<f64> {
     let differences: Vec<(f64, f64)> = rounds.iter().map(|(one, other)| (other - one, 0.0)).collect();
-    let differences = Moments::of(&differences, |round| round.0).filter(|_| rounds.len() >= MIN_ROUNDS)?;
+    let differences = BlockMoments::of(&differences, |round| round.0).filter(|_| rounds.len() >= MIN_ROUNDS)?;
     let standard_error = (differences.variance / rounds.len() as f64).sqrt();
     if standard_error == 0.0 {
         return Some(if differences.mean == 0.0 { 1.0 } else { 0.0 });
@@ -65,12 +65,12 @@ pub fn difference_p_value(rounds: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// The mean and the variance of the blocks of one phase.
-struct Moments {
+struct BlockMoments {
     mean: f64,
     variance: f64,
 }
 
-impl Moments {
+impl BlockMoments {
     fn of(rounds: &[(f64, f64)], side: impl Fn(&(f64, f64)) -> f64) -> Option<Self> {
         let values: Vec<f64> = rounds.iter().map(side).collect();
         let mean = mean(&values)?;
@@ -85,7 +85,7 @@ fn covariance(rounds: &[(f64, f64)], (baseline, phase): (f64, f64)) -> f64 {
 }
 
 /// Fieller's interval of the ratio of `phase` to `baseline`; `None` where the baseline is not significantly above 0.
-fn ratio_interval(baseline: &Moments, phase: &Moments, covariance: f64, rounds: usize) -> Option<(f64, f64)> {
+fn ratio_interval(baseline: &BlockMoments, phase: &BlockMoments, covariance: f64, rounds: usize) -> Option<(f64, f64)> {
     let share = critical_value(SIGNIFICANCE, rounds as f64 - 1.0)?.powi(2) / rounds as f64;
     let square = baseline.mean.powi(2) - share * baseline.variance;
     if square <= 0.0 {

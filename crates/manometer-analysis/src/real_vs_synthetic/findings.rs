@@ -1,6 +1,6 @@
 //! What a reader must know of a comparison of a trace with synthetic loads.
 
-use manometer_measure::event::{Finding, Severity, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::curves::{CurveDifference, EngineResult};
 use super::replays::{CacheReplay, ComparedLoad, TRACE};
@@ -13,7 +13,7 @@ const KEYS_TOLERANCE: f64 = 0.013;
 const KEYS_NOT_MATCHED: Rule = Rule {
     id: "keys-not-matched",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "a synthetic load requested more or fewer keys than its trace"),
+    threat: serious(ThreatTarget::Result, "a synthetic load requested more or fewer keys than its trace"),
     source: "the loads",
     meaning: "a synthetic load requests over 1.3 % more or fewer keys than its trace",
     remedy: "Expect its miss ratios to be wrong for that reason as well.",
@@ -22,7 +22,7 @@ const KEYS_NOT_MATCHED: Rule = Rule {
 const SPEED_UP_UNSURE: Rule = Rule {
     id: "speed-up-unsure",
     severity: Severity::Info,
-    threat: minor(Threatened::Result, "the error of a speed-up is not significant"),
+    threat: minor(ThreatTarget::Result, "the error of a speed-up is not significant"),
     source: "the replays",
     meaning: "the error of a synthetic load's speed-up by cache is not significant: its interval includes 0",
     remedy: "Increase `repeats`, and run it on an idle host.",
@@ -31,7 +31,7 @@ const SPEED_UP_UNSURE: Rule = Rule {
 const TOO_FEW_REPEATS: Rule = Rule {
     id: "too-few-repeats",
     severity: Severity::Info,
-    threat: minor(Threatened::Result, "there were too few repeats"),
+    threat: minor(ThreatTarget::Result, "there were too few repeats"),
     source: "the replays",
     meaning: "the interval of the trace's own miss ratio is wider than the error of the closest synthetic load",
     remedy: "Increase `repeats` to distinguish them.",
@@ -41,7 +41,7 @@ const TOO_FEW_REPEATS: Rule = Rule {
 pub const TRACE_DAMAGED: Rule = Rule {
     id: "trace-damaged",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the trace is damaged"),
+    threat: serious(ThreatTarget::Result, "the trace is damaged"),
     source: "the trace",
     meaning: "the trace of a comparison is truncated or damaged, and was read up to its last valid record",
     remedy: "Copy the whole trace if its end matters.",
@@ -51,7 +51,7 @@ pub const TRACE_DAMAGED: Rule = Rule {
 pub const CACHES_TOO_SMALL: Rule = Rule {
     id: "caches-too-small",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "caches had the same size"),
+    threat: serious(ThreatTarget::Result, "caches had the same size"),
     source: "the engine",
     meaning: "caches of a comparison have the same size in an engine whose memory is configured in whole MiB",
     remedy: "Increase `value_size`, or use a trace with more keys.",
@@ -61,7 +61,7 @@ pub const CACHES_TOO_SMALL: Rule = Rule {
 pub const REPLAY_FAILED: Rule = Rule {
     id: "replay-failed",
     severity: Severity::Error,
-    threat: fatal(Threatened::Result, "a replay failed"),
+    threat: fatal(ThreatTarget::Result, "a replay failed"),
     source: "the replays",
     meaning: "a replay of a comparison failed; the results cover the replays before it",
     remedy: "Fix the cause, and run it again.",

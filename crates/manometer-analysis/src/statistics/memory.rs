@@ -66,8 +66,8 @@ pub fn sample_means(run: &[&[f64]]) -> Vec<Option<SampleMean>> {
         return by_waves;
     }
     let models = models_by_length(run);
-    let evidence: Vec<Option<Evidence>> =
-        run.iter().map(|series| Evidence::of(series, models.get(&modelled_length(series))?)).collect();
+    let evidence: Vec<Option<ContrastEvidence>> =
+        run.iter().map(|series| ContrastEvidence::of(series, models.get(&modelled_length(series))?)).collect();
     let mut total: Vec<f64> = Vec::new();
     for evidence in evidence.iter().flatten() {
         total.resize(evidence.log_likelihoods.len(), 0.0);
@@ -112,14 +112,14 @@ fn constant(series: &[f64]) -> Option<SampleMean> {
 }
 
 /// What the contrasts of one phase say of each model.
-struct Evidence {
+struct ContrastEvidence {
     log_likelihoods: Vec<f64>,
     /// The variance of the mean, from the phase's own variance.
     variances: Vec<f64>,
     contrasts: usize,
 }
 
-impl Evidence {
+impl ContrastEvidence {
     /// The evidence of `series`; `None` where it is constant or too short.
     ///
     /// The variance of the phase has the prior 1 / σ² and is integrated out.

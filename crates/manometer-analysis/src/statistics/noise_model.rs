@@ -56,7 +56,7 @@ pub fn noise_models(samples: usize) -> Vec<NoiseModel> {
         .iter()
         .map(|coefficient| (*coefficient, kernel.variances(&powers(*coefficient, samples))))
         .collect();
-    let saws = saws(samples).into_iter().map(|saw| kernel.variances(&saw)).collect::<Vec<_>>();
+    let saws = saw_teeth(samples).into_iter().map(|saw| kernel.variances(&saw)).collect::<Vec<_>>();
     let saw_prior = (1.0 - WITHOUT_SAW) / (saws.len() * HEIGHTS.len()) as f64;
     let mut models = Vec::new();
     for (coefficient, (contrasts, mean)) in &autoregressive {
@@ -72,7 +72,7 @@ pub fn noise_models(samples: usize) -> Vec<NoiseModel> {
             });
         }
     }
-    tilt(&mut models, samples);
+    tilt_priors(&mut models, samples);
     models
 }
 
@@ -81,7 +81,7 @@ fn time(coefficient: f64) -> f64 {
     (1.0 + coefficient) / (1.0 - coefficient)
 }
 
-fn tilt(models: &mut [NoiseModel], samples: usize) {
+fn tilt_priors(models: &mut [NoiseModel], samples: usize) {
     let power = TILT * f64::min(1.0, TILTED_SAMPLES / samples as f64);
     for model in models {
         let contrasts = model.contrasts.iter().sum::<f64>() / model.contrasts.len() as f64;
@@ -95,16 +95,16 @@ fn powers(coefficient: f64, samples: usize) -> Vec<f64> {
 }
 
 /// The autocovariances of all saw-teeth of half height 1.
-fn saws(samples: usize) -> Vec<Vec<f64>> {
+fn saw_teeth(samples: usize) -> Vec<Vec<f64>> {
     let (shortest, longest, count) = PERIODS;
     let ratio: f64 = longest / shortest;
     let periods = (0..count).map(|step| shortest * ratio.powf(f64::from(step) / f64::from(count - 1)));
-    periods.flat_map(|period| JITTERS.map(|jitter| saw(period, jitter, samples))).collect()
+    periods.flat_map(|period| JITTERS.map(|jitter| saw_tooth(period, jitter, samples))).collect()
 }
 
 /// The autocovariance of a saw-tooth from 1 down to −1 of random phase, as an interval of one sample sees it: harmonic k
 /// has the power 2 / (π k)². Where periods differ, its phase walks at random.
-fn saw(period: f64, jitter: f64, samples: usize) -> Vec<f64> {
+fn saw_tooth(period: f64, jitter: f64, samples: usize) -> Vec<f64> {
     let harmonic = |k: u32, lag: f64| {
         let turns = f64::from(k) / period;
         let seen = (PI * turns).sin() / (PI * turns);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn the_variances_are_those_of_the_covariance_matrix() {
         let n = 30;
-        for autocovariances in [powers(0.87, n), saw(17.0, 0.06, n)] {
+        for autocovariances in [powers(0.87, n), saw_tooth(17.0, 0.06, n)] {
             let (contrasts, mean) = Kernel::of(n).variances(&autocovariances);
             let expected = quadratic(&vec![1.0 / n as f64; n], &autocovariances);
             assert!((mean - expected).abs() < 1e-12, "{mean} {expected}");
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_saw_has_the_variance_of_a_saw() {
         // A long period has the variance 1/3 of a saw-tooth, but for the harmonics that are left out.
-        let variance = saw(1_000.0, 0.0, 1)[0];
+        let variance = saw_tooth(1_000.0, 0.0, 1)[0];
         assert!((variance - 1.0 / 3.0).abs() < 0.03, "{variance}");
     }
 

@@ -2,7 +2,7 @@
 
 use manometer_measure::plan::{BetterDirection, Criterion};
 
-use super::setting::Subject;
+use super::setting::SentenceSubject;
 use crate::criterion::{Metric, Percentile};
 use crate::estimate::{IntervalEstimate, MeanEstimate};
 
@@ -20,7 +20,12 @@ pub(super) struct Claim {
 }
 
 /// The effect of a phase: `a writer at queue depth 64 costs RocksDB 67 % of its throughput (95 % interval 64 to 70 %)`.
-pub(super) fn effect(criterion: &Criterion, primary: &str, subject: &Subject, pressure: &IntervalEstimate) -> String {
+pub(super) fn effect(
+    criterion: &Criterion,
+    primary: &str,
+    subject: &SentenceSubject,
+    pressure: &IntervalEstimate,
+) -> String {
     let value = pressure.value.unwrap_or_default();
     let about = if pressure.ci_low.is_none() { "about " } else { "" };
     if criterion.better == BetterDirection::Higher {
@@ -108,7 +113,7 @@ fn percentile_name(percentile: Percentile) -> String {
 }
 
 /// `RocksDB reaches 104 572 ops/s (95 % interval 98 200 to 110 944)`, or of a latency `the median of … is 120 us (…)`.
-pub(super) fn reach(criterion: &Criterion, who: &Subject, mean: &MeanEstimate) -> String {
+pub(super) fn reach(criterion: &Criterion, who: &SentenceSubject, mean: &MeanEstimate) -> String {
     let value = amount(mean.mean.unwrap_or_default());
     let (about, interval) = match mean.ci_low.zip(mean.ci_high) {
         Some((low, high)) => ("", format!(" (95 % interval {} to {})", amount(low.max(0.0)), amount(high))),
@@ -154,7 +159,7 @@ mod tests {
     }
 
     fn of(metric: &str, better: BetterDirection, value: f64, ends: Option<(f64, f64)>) -> String {
-        let subject = Subject { text: "a writer".to_owned(), is_plural: false };
+        let subject = SentenceSubject { text: "a writer".to_owned(), is_plural: false };
         effect(&criterion(metric, better), "RocksDB", &subject, &IntervalEstimate::of(value, ends, "too short"))
     }
 
@@ -189,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_performance_has_its_interval_or_says_that_it_has_none() {
-        let who = Subject { text: "RocksDB".to_owned(), is_plural: false };
+        let who = SentenceSubject { text: "RocksDB".to_owned(), is_plural: false };
         let mean = |ends: Option<(f64, f64)>| MeanEstimate {
             mean: Some(104_571.7),
             ci_low: ends.map(|(low, _)| low),

@@ -1,6 +1,6 @@
 //! The goal of an experiment: no phase with neighbours may cost the primary more than a share.
 
-use manometer_measure::plan::Goal;
+use manometer_measure::plan::PlanGoal;
 use manometer_measure::{PhaseKind, Recording};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct PhaseGoal {
 /// The result of `goal` in `recording`, with these `results` and this `verdict`.
 pub(crate) fn goal_result(
     recording: &Recording,
-    goal: Goal,
+    goal: PlanGoal,
     results: &[PhaseResult<'_>],
     verdict: &Verdict,
 ) -> GoalResult {
@@ -91,7 +91,7 @@ struct Decision {
 
 impl Decision {
     /// Where the interval includes the goal, `needed` says which length makes it so wide.
-    fn of(goal: Goal, pressure: &IntervalEstimate, needed: impl Fn(f64) -> Option<NeededLength>) -> Self {
+    fn of(goal: PlanGoal, pressure: &IntervalEstimate, needed: impl Fn(f64) -> Option<NeededLength>) -> Self {
         match (pressure.value, pressure.ci_low.zip(pressure.ci_high)) {
             (_, Some((_, high))) if high <= goal.pressure => Self::decided(true),
             (_, Some((low, _))) if low > goal.pressure => Self::decided(false),
@@ -128,7 +128,7 @@ fn phase_goal(result: &PhaseResult<'_>, Decision { met, needed, reason }: Decisi
 }
 
 /// A pressure whose interval includes the goal.
-fn includes_goal(goal: Goal, (low, high): (f64, f64), needed: Option<&NeededLength>) -> String {
+fn includes_goal(goal: PlanGoal, (low, high): (f64, f64), needed: Option<&NeededLength>) -> String {
     let length = needed.map_or_else(
         || "the pressure is too close to the goal for any length".to_owned(),
         |needed| format!("if the pressure stays the same, {}", needed.reason),

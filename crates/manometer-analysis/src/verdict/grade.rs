@@ -1,7 +1,7 @@
 //! Grades, and the reasons for them.
 
 use manometer_measure::PhaseKind;
-use manometer_measure::event::{Finding, Threat, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Threat, ThreatStrength, ThreatTarget};
 use serde::{Deserialize, Serialize};
 
 use crate::findings::{self, Rule};
@@ -101,7 +101,7 @@ impl Verdict {
 
     /// Whether only the conclusion about storage is void: the numbers hold for this host.
     pub fn is_void_for_storage(&self) -> bool {
-        self.grade == Grade::Void && self.decisive().is_some_and(|reason| reason.threat.to == Threatened::Storage)
+        self.grade == Grade::Void && self.decisive().is_some_and(|reason| reason.threat.to == ThreatTarget::Storage)
     }
 
     /// `Verdict: indicative`: the grade, and what it is about where that is no pressure.
@@ -145,7 +145,7 @@ impl Reason {
         const MAX_NAMED: usize = 4;
         match self.phases.len() {
             // A drift is named after the phase that shows it.
-            _ if self.threat.to == Threatened::Result => self.clause.clone(),
+            _ if self.threat.to == ThreatTarget::Result => self.clause.clone(),
             0 => self.clause.clone(),
             count if count > MAX_NAMED => format!("{} in {count} phases", self.clause),
             _ => format!("{} in {}", self.clause, self.phases.join(", ")),
@@ -165,8 +165,10 @@ pub(crate) fn judge(found: &[Finding], results: &[PhaseResult<'_>], is_latency: 
     let rules: Vec<&Rule> = findings::rules().collect();
     let verdict = Verdict::of(found, &rules, |threat, phases| match (threat.strength, threat.to) {
         (ThreatStrength::Minor, _) => Grade::Sound,
-        (_, Threatened::Tail) if !is_latency => Grade::Sound,
-        (ThreatStrength::Fatal, Threatened::Phase | Threatened::Storage) if leaves_a_result(about, results, phases) => {
+        (_, ThreatTarget::Tail) if !is_latency => Grade::Sound,
+        (ThreatStrength::Fatal, ThreatTarget::Phase | ThreatTarget::Storage)
+            if leaves_a_result(about, results, phases) =>
+        {
             Grade::Indicative
         }
         (ThreatStrength::Serious, _) => Grade::Indicative,

@@ -9,7 +9,7 @@ use manometer_measure::{Event, PhaseKind, Recording};
 use super::claim::{Claim, Percent, effect, metric_name};
 use super::grade::{Conclusion, Grade, Verdict, capitalised};
 use super::performance::performance_claim;
-use super::setting::Subject;
+use super::setting::SentenceSubject;
 use crate::estimate::{IntervalEstimate, NeededLength};
 use crate::phase_result::{PhaseResult, baseline, compared_phases};
 
@@ -42,15 +42,15 @@ pub(crate) fn headline(recording: &Recording, results: &[PhaseResult<'_>], verdi
 /// The claim about the pressure on the primary `name`.
 fn pressure_claim(recording: &Recording, name: &str, results: &[PhaseResult<'_>], verdict: &Verdict) -> Claim {
     let (plan, baseline) = (&recording.plan, baseline(results));
-    let primary = JudgedPrimary { name, plan, margin: plan.goal.map_or(MARGIN, |goal| goal.pressure) };
+    let primary = PrimaryResult { name, plan, margin: plan.goal.map_or(MARGIN, |goal| goal.pressure) };
     let purpose = format!("to tell a loss of {:.0} %,", 100.0 * primary.margin);
     let telling = |result: &PhaseResult<'_>| {
         let compared = compared_phases(recording, baseline?, result);
         compared.needed(2.0 * primary.margin, plan.criterion.better, &purpose)
     };
     let phases = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
-    let phases: Vec<JudgedPhase<'_>> = phases
-        .map(|result| JudgedPhase {
+    let phases: Vec<PhaseEvidence<'_>> = phases
+        .map(|result| PhaseEvidence {
             phase: result.phase,
             pressure: &result.pressure,
             telling: telling(result),
@@ -78,7 +78,7 @@ fn with_verdict(claim: &Claim, verdict: &Verdict) -> String {
 }
 
 /// The workload whose performance is judged.
-struct JudgedPrimary<'a> {
+struct PrimaryResult<'a> {
     name: &'a str,
     plan: &'a Plan,
     /// A loss of at most this share is none that matters.
@@ -86,7 +86,7 @@ struct JudgedPrimary<'a> {
 }
 
 /// A phase with neighbours.
-struct JudgedPhase<'a> {
+struct PhaseEvidence<'a> {
     phase: &'a Phase,
     pressure: &'a IntervalEstimate,
     /// The length that tells a loss as large as the margin from none; `None` where the phase is as long, or none is known.
@@ -95,7 +95,7 @@ struct JudgedPhase<'a> {
     is_void: bool,
 }
 
-impl JudgedPhase<'_> {
+impl PhaseEvidence<'_> {
     fn value(&self) -> f64 {
         self.pressure.value.unwrap_or(f64::NEG_INFINITY)
     }
@@ -121,13 +121,13 @@ impl JudgedPhase<'_> {
     }
 }
 
-impl JudgedPrimary<'_> {
+impl PrimaryResult<'_> {
     fn criterion(&self) -> &Criterion {
         &self.plan.criterion
     }
 
-    fn claim(&self, phases: &[JudgedPhase<'_>]) -> Claim {
-        let judged: Vec<&JudgedPhase<'_>> =
+    fn claim(&self, phases: &[PhaseEvidence<'_>]) -> Claim {
+        let judged: Vec<&PhaseEvidence<'_>> =
             phases.iter().filter(|phase| phase.is_measured() && !phase.is_void).collect();
         let mut claim = self.claim_of_judged(&judged).unwrap_or_default();
         claim.more.extend(list("Nothing can be concluded from", phases, |phase| phase.is_void && phase.is_measured()));
@@ -136,20 +136,20 @@ impl JudgedPrimary<'_> {
     }
 
     /// The claim about the phases from which something can be concluded; `None` where there are none.
-    fn claim_of_judged(&self, judged: &[&JudgedPhase<'_>]) -> Option<Claim> {
+    fn claim_of_judged(&self, judged: &[&PhaseEvidence<'_>]) -> Option<Claim> {
         let worst = largest(judged, |_| true)?;
-        let about = |phase: &JudgedPhase<'_>, sentence: String, more: Vec<String>| Claim {
+        let about = |phase: &PhaseEvidence<'_>, sentence: String, more: Vec<String>| Claim {
             sentence,
             more,
             phase: Some(phase.phase.id.clone()),
             says_too_short: false,
         };
-        if let Some(harmful) = largest(judged, JudgedPhase::is_harmful) {
-            let untested = list("Untested:", judged.iter().copied(), JudgedPhase::is_untested);
+        if let Some(harmful) = largest(judged, PhaseEvidence::is_harmful) {
+            let untested = list("Untested:", judged.iter().copied(), PhaseEvidence::is_untested);
             let more = untested.into_iter().chain(length_advice(judged)).collect();
             return Some(about(harmful, self.effect(harmful), more));
         }
-        if let Some(untested) = largest(judged, JudgedPhase::is_untested) {
+        if let Some(untested) = largest(judged, PhaseEvidence::is_untested) {
             let effect = self.effect(untested);
             let sentence = format!(
                 "harm to {} is neither shown nor ruled out: {effect}, without a confidence interval",
@@ -171,7 +171,7 @@ impl JudgedPrimary<'_> {
     }
 
     /// `no neighbour costs RocksDB more than 4 % of its throughput`: no upper end of an interval is above that of `phase`.
-    fn bounded(&self, phase: &JudgedPhase<'_>, high: f64) -> String {
+    fn bounded(&self, phase: &PhaseEvidence<'_>, high: f64) -> String {
         let (name, criterion) = (self.name, self.criterion());
         let high = Percent::of(phase.pressure).text(high);
         let most = format!("(upper end of the 95 % interval, with {})", self.subject(phase).text);
@@ -185,16 +185,16 @@ impl JudgedPrimary<'_> {
         }
     }
 
-    fn subject(&self, phase: &JudgedPhase<'_>) -> Subject {
-        Subject::of(self.plan, phase.phase)
+    fn subject(&self, phase: &PhaseEvidence<'_>) -> SentenceSubject {
+        SentenceSubject::of(self.plan, phase.phase)
     }
 
-    fn effect(&self, phase: &JudgedPhase<'_>) -> String {
+    fn effect(&self, phase: &PhaseEvidence<'_>) -> String {
         effect(self.criterion(), self.name, &self.subject(phase), phase.pressure)
     }
 
     /// How long the run has to be for an interval that tells a loss as large as the margin from none.
-    fn narrowing_advice(&self, phase: &JudgedPhase<'_>) -> String {
+    fn narrowing_advice(&self, phase: &PhaseEvidence<'_>) -> String {
         match &phase.telling {
             Some(needed) => format!("{}.", capitalised(&needed.reason)),
             None => format!("A loss of {:.0} % or more cannot be ruled out.", 100.0 * self.margin),
@@ -203,7 +203,7 @@ impl JudgedPrimary<'_> {
 }
 
 /// How long the run has to be for a confidence interval of every phase, where one has none.
-fn length_advice(judged: &[&JudgedPhase<'_>]) -> Option<String> {
+fn length_advice(judged: &[&PhaseEvidence<'_>]) -> Option<String> {
     let untested = || judged.iter().filter(|phase| phase.is_untested());
     untested().next()?;
     let needed = untested().filter_map(|phase| phase.pressure.needed.as_ref());
@@ -213,25 +213,25 @@ fn length_advice(judged: &[&JudgedPhase<'_>]) -> Option<String> {
 
 /// The phase with the largest pressure among those for which `is_selected` holds.
 fn largest<'a, 'b>(
-    phases: &[&'a JudgedPhase<'b>],
-    is_selected: impl Fn(&JudgedPhase<'b>) -> bool,
-) -> Option<&'a JudgedPhase<'b>> {
-    let selected: Vec<&JudgedPhase<'b>> = phases.iter().copied().filter(|phase| is_selected(phase)).collect();
-    largest_by(&selected, JudgedPhase::value)
+    phases: &[&'a PhaseEvidence<'b>],
+    is_selected: impl Fn(&PhaseEvidence<'b>) -> bool,
+) -> Option<&'a PhaseEvidence<'b>> {
+    let selected: Vec<&PhaseEvidence<'b>> = phases.iter().copied().filter(|phase| is_selected(phase)).collect();
+    largest_by(&selected, PhaseEvidence::value)
 }
 
 fn largest_by<'a, 'b>(
-    phases: &[&'a JudgedPhase<'b>],
-    value: impl Fn(&JudgedPhase<'b>) -> f64,
-) -> Option<&'a JudgedPhase<'b>> {
+    phases: &[&'a PhaseEvidence<'b>],
+    value: impl Fn(&PhaseEvidence<'b>) -> f64,
+) -> Option<&'a PhaseEvidence<'b>> {
     phases.iter().copied().max_by(|one, other| value(one).total_cmp(&value(other)))
 }
 
 /// A further sentence with a list of phases; `None` for none.
 fn list<'a, 'b: 'a>(
     introduction: &str,
-    phases: impl IntoIterator<Item = &'a JudgedPhase<'b>>,
-    is_selected: impl Fn(&JudgedPhase<'b>) -> bool,
+    phases: impl IntoIterator<Item = &'a PhaseEvidence<'b>>,
+    is_selected: impl Fn(&PhaseEvidence<'b>) -> bool,
 ) -> Option<String> {
     let selected = phases.into_iter().filter(|phase| is_selected(phase));
     let ids: Vec<&str> = selected.map(|phase| phase.phase.id.as_str()).collect();

@@ -18,7 +18,7 @@ mod watched_device;
 pub use self::forecast::{Forecast, PhaseForecast, PlannedLength, WANTED_WIDTH, forecast};
 pub use self::goal::{GoalResult, PhaseGoal};
 pub use self::grade::{Conclusion, Grade, Reason, Verdict};
-pub use self::runs::{JudgedRun, RunsVerdict, judge_runs};
+pub use self::runs::{RunWithSummary, RunsVerdict, judge_runs};
 pub use self::watched_device::WatchedDevice;
 
 pub(crate) use self::goal::goal_result;

@@ -4,7 +4,7 @@ use manometer_measure::PhaseKind;
 use manometer_measure::plan::{BetterDirection, Criterion, Plan};
 
 use super::claim::{Claim, reach};
-use super::setting::Subject;
+use super::setting::SentenceSubject;
 use crate::estimate::MeanEstimate;
 use crate::phase_result::{PhaseResult, baseline};
 
@@ -19,7 +19,7 @@ pub(super) fn performance_claim(plan: &Plan, name: &str, results: &[PhaseResult<
 
 /// What the primary reaches: without neighbours where that was measured, else where it does worst.
 fn of_primary(plan: &Plan, name: &str, results: &[PhaseResult<'_>]) -> Option<Claim> {
-    let subject = Subject { text: name.to_owned(), is_plural: false };
+    let subject = SentenceSubject { text: name.to_owned(), is_plural: false };
     let reaches = |result: &PhaseResult<'_>| reach(&plan.criterion, &subject, &result.performance.estimate);
     let about = |result: &PhaseResult<'_>, sentence: String, more: Option<&str>| {
         let phase = Some(result.id().to_owned());
@@ -38,7 +38,7 @@ fn of_primary(plan: &Plan, name: &str, results: &[PhaseResult<'_>]) -> Option<Cl
     })?;
     let sentence = format!(
         "the pressure on {name} is unknown, because w0, the phase without neighbours, was not measured; beside {}, {}",
-        Subject::of(plan, worst.phase).text,
+        SentenceSubject::of(plan, worst.phase).text,
         reaches(worst)
     );
     Some(about(worst, sentence, Some("Measure w0 in the same run.")))
@@ -55,7 +55,7 @@ fn of_neighbours(plan: &Plan, results: &[PhaseResult<'_>]) -> Option<Claim> {
     let best = largest(measured(), |result| of(result, &neighbour.name)?.mean)?;
     let throughput =
         Criterion { metric: "throughput".to_owned(), unit: neighbour.unit.clone(), better: BetterDirection::Higher };
-    let subject = Subject::of_neighbour(plan, best.phase, &neighbour.name);
+    let subject = SentenceSubject::of_neighbour(plan, best.phase, &neighbour.name);
     let most = match measured().count() {
         1 => String::new(),
         phases => format!(", the most of {phases} phases"),

@@ -10,15 +10,15 @@ use serde_json::Value;
 use super::grade::{Conclusion, Grade, Reason, Verdict, capitalised};
 use super::setting::{enumerated, swept};
 use crate::compare::judge_comparison;
-use crate::summary::Summary;
+use crate::summary::RunSummary;
 
 /// One of the runs.
 #[derive(Debug, Clone, Copy)]
-pub struct JudgedRun<'a> {
+pub struct RunWithSummary<'a> {
     /// Its recording.
     pub recording: &'a Recording,
     /// Its analysis.
-    pub summary: &'a Summary,
+    pub summary: &'a RunSummary,
 }
 
 /// What the runs together say.
@@ -31,7 +31,7 @@ pub struct RunsVerdict {
 }
 
 /// Judges `runs` together; `findings` are those about several of them.
-pub fn judge_runs(runs: &[JudgedRun<'_>], findings: &[Finding]) -> RunsVerdict {
+pub fn judge_runs(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> RunsVerdict {
     let verdict = common_verdict(runs, findings);
     let headline = match (criteria(runs).as_slice(), RunsComparison::of(runs)) {
         ([], _) | (_, None) => format!("{} runs, none with a pressure: see what each of them says.", runs.len()),
@@ -51,18 +51,18 @@ pub fn judge_runs(runs: &[JudgedRun<'_>], findings: &[Finding]) -> RunsVerdict {
 }
 
 /// The metrics by which the runs that have a pressure are judged, each once.
-fn criteria(runs: &[JudgedRun<'_>]) -> Vec<String> {
+fn criteria(runs: &[RunWithSummary<'_>]) -> Vec<String> {
     let with_pressure = runs.iter().filter(|run| run.summary.verdict.about == Conclusion::Pressure);
     let metrics: BTreeSet<&str> = with_pressure.map(|run| run.summary.criterion.metric.as_str()).collect();
     metrics.into_iter().map(str::to_owned).collect()
 }
 
-fn is_void(run: &JudgedRun<'_>) -> bool {
+fn is_void(run: &RunWithSummary<'_>) -> bool {
     run.summary.verdict.grade == Grade::Void
 }
 
 /// The findings about several runs, and the decisive reasons of each run, merged by rule.
-fn common_verdict(runs: &[JudgedRun<'_>], findings: &[Finding]) -> Verdict {
+fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict {
     let mut verdict = judge_comparison(findings);
     let mut by_rule: Vec<(Reason, usize)> = Vec::new();
     for reason in runs.iter().flat_map(|run| &run.summary.verdict.reasons).filter(|reason| reason.allows > Grade::Sound)
@@ -100,9 +100,9 @@ fn common_verdict(runs: &[JudgedRun<'_>], findings: &[Finding]) -> Verdict {
     verdict
 }
 
-fn with_verdict(sentence: &str, verdict: &Verdict, runs: &[JudgedRun<'_>]) -> String {
+fn with_verdict(sentence: &str, verdict: &Verdict, runs: &[RunWithSummary<'_>]) -> String {
     let clause = verdict.decisive().map(|reason| reason.clause.clone()).unwrap_or_default();
-    let makes_void = |run: &JudgedRun<'_>, id: &str| {
+    let makes_void = |run: &RunWithSummary<'_>, id: &str| {
         run.summary.verdict.reasons.iter().any(|reason| reason.id == id && reason.allows == Grade::Void)
     };
     let is_common = verdict.decisive().is_some_and(|reason| runs.iter().all(|run| makes_void(run, &reason.id)));
@@ -125,7 +125,7 @@ struct RunPressure {
 }
 
 impl RunPressure {
-    fn of(run: usize, summary: &Summary) -> Option<Self> {
+    fn of(run: usize, summary: &RunSummary) -> Option<Self> {
         let phase = summary.claim_phase.as_ref().filter(|_| summary.verdict.about == Conclusion::Pressure)?;
         let pressure = &summary.phases.iter().find(|other| other.id == *phase)?.pressure;
         Some(Self { run, value: pressure.value?, ends: pressure.ci_low.zip(pressure.ci_high) })
@@ -162,7 +162,7 @@ struct RunsComparison {
 
 impl RunsComparison {
     /// The comparison of the runs that are not void, or of all where every one is; `None` where none has a pressure.
-    fn of(runs: &[JudgedRun<'_>]) -> Option<Self> {
+    fn of(runs: &[RunWithSummary<'_>]) -> Option<Self> {
         let every_run_is_void = runs.iter().all(is_void);
         let usable = runs.iter().enumerate().filter(|(_, run)| every_run_is_void || !is_void(run));
         let all = usable.filter_map(|(index, run)| RunPressure::of(index, run.summary));
@@ -196,7 +196,7 @@ impl RunsComparison {
         names
     }
 
-    fn sentence(&self, runs: &[JudgedRun<'_>]) -> String {
+    fn sentence(&self, runs: &[RunWithSummary<'_>]) -> String {
         let greatest = &self.most[0];
         let effect = runs[greatest.run].summary.claim.clone();
         let names = self.names(&self.most);
@@ -221,7 +221,7 @@ impl RunsComparison {
     }
 
     /// Which runs are left out, and why, in sentences.
-    fn left_out(&self, runs: &[JudgedRun<'_>]) -> Vec<String> {
+    fn left_out(&self, runs: &[RunWithSummary<'_>]) -> Vec<String> {
         let void = runs.iter().zip(&self.labels).filter(|(run, _)| is_void(run));
         let void: Vec<String> = void.map(|(_, label)| label.clone()).collect();
         let void_runs = (!void.is_empty() && void.len() < runs.len())
@@ -238,7 +238,7 @@ fn is_plural(label: &str) -> bool {
 }
 
 /// A name for each run: what the sweep set for it, where runs differ in it, with the kernel and the device where they differ.
-pub(super) fn labels(runs: &[JudgedRun<'_>]) -> Vec<String> {
+pub(super) fn labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
     let swept_settings: Vec<BTreeMap<String, String>> = runs.iter().map(|run| facts(run.recording)).collect();
     let differs = |key: &String| {
         let mut values = swept_settings.iter().map(|facts| facts.get(key));

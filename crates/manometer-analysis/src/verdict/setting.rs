@@ -10,14 +10,14 @@ use crate::phase_result::workload_settings;
 
 /// The subject of a sentence about a phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Subject {
+pub(super) struct SentenceSubject {
     /// `a writer at queue depth 64`.
     pub(super) text: String,
     /// Whether its verb is in the plural.
     pub(super) is_plural: bool,
 }
 
-impl Subject {
+impl SentenceSubject {
     /// The neighbours of `phase` with their settings that any phase changes; the phase's label where none runs.
     pub(super) fn of(plan: &Plan, phase: &Phase) -> Self {
         let groups = groups(plan, phase);
@@ -158,13 +158,14 @@ pub(super) fn plain(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use manometer_measure::PhaseKind;
-    use manometer_measure::plan::{BetterDirection, Criterion, Role, Settings, Workload};
+    use manometer_measure::plan::{BetterDirection, Criterion, PlannedWorkload, Role, Settings};
     use serde_json::json;
 
     use super::*;
 
     fn plan(neighbours: &[&str]) -> Plan {
-        let workload = |name: &str, role| Workload { name: name.into(), role, kind: "io".into(), unit: "ops/s".into() };
+        let workload =
+            |name: &str, role| PlannedWorkload { name: name.into(), role, kind: "io".into(), unit: "ops/s".into() };
         let neighbours = neighbours.iter().map(|name| workload(name, Role::Neighbour));
         Plan {
             experiment: "e".into(),
@@ -190,7 +191,7 @@ mod tests {
             running: running.iter().map(|name| (*name).to_owned()).collect(),
             settings: settings.as_object().cloned().unwrap_or_default(),
         };
-        Subject::of(&plan(neighbours), &phase).verb("costs", "cost")
+        SentenceSubject::of(&plan(neighbours), &phase).verb("costs", "cost")
     }
 
     #[test]

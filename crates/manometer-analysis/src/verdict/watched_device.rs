@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use manometer_measure::event::{Finding, Severity, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 use manometer_measure::human;
 use manometer_measure::live::StorageSnapshot;
 
@@ -19,7 +19,7 @@ const MAX_COMMANDS: usize = 1_000;
 pub(crate) const DEVICE_IN_USE: Rule = Rule {
     id: "device-in-use",
     severity: Severity::Warning,
-    threat: serious(Threatened::Result, "the device was in use"),
+    threat: serious(ThreatTarget::Result, "the device was in use"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "while `watch` ran, the device was busy for 1 % of the time or more: a minor threat to a measurement below 10 %, a \
         fatal one from a third on",
@@ -97,14 +97,14 @@ impl WatchedDevice {
 mod tests {
     use std::path::PathBuf;
 
-    use manometer_measure::host::Device;
+    use manometer_measure::host::BlockDevice;
     use manometer_measure::host::layers::{Layer, LayerKind};
     use manometer_measure::live::{Activity, LayerActivity, ProcessActivity, Stalls};
 
     use super::*;
 
     fn snapshot(busy: Option<f64>) -> StorageSnapshot {
-        let device = Device { major: 8, minor: 0, name: "sda".to_owned(), sysfs: PathBuf::new() };
+        let device = BlockDevice { major: 8, minor: 0, name: "sda".to_owned(), sysfs: PathBuf::new() };
         let layer = Layer { name: "sda".to_owned(), kind: LayerKind::Disk, maps_to: Vec::new(), label: None, device };
         let process = |command: &str, read: f64| ProcessActivity {
             pid: 1,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::{
-    Comparison, DEFAULT_BOUND, Direction, PhaseComparison, PhaseVerdict, RunSet, compare_pair, compare_series,
+    ComparedRuns, Comparison, DEFAULT_BOUND, Direction, PhaseComparison, PhaseVerdict, compare_pair, compare_series,
     condition_differences, reference_drift, repeat_numbers,
 };
 use manometer_measure::Column;
@@ -55,7 +55,7 @@ fn repeats(factors: &[f64], under_pressure: f64, first_seed: u64) -> Vec<Factors
 }
 
 fn compared(a: &Path, b: &Path) -> Comparison {
-    compare_pair(&RunSet::read(a).unwrap(), &RunSet::read(b).unwrap(), DEFAULT_BOUND).unwrap()
+    compare_pair(&ComparedRuns::read(a).unwrap(), &ComparedRuns::read(b).unwrap(), DEFAULT_BOUND).unwrap()
 }
 
 fn find<'a>(comparison: &'a Comparison, id: &str) -> &'a PhaseComparison {
@@ -241,7 +241,7 @@ fn different_initial_states_are_reported() {
         for (index, (gib, sweep)) in runs.into_iter().enumerate() {
             with_level(&dir.path().join(format!("runs/{index:03}")), gib, sweep);
         }
-        let runs = RunSet::read(dir.path()).unwrap();
+        let runs = ComparedRuns::read(dir.path()).unwrap();
         condition_differences(runs.runs.iter().map(|run| (run.dir.as_path(), &run.conditions)))
     };
     assert_eq!(differences([(1.0, &[]), (1.04, &[])]), []);
@@ -263,7 +263,7 @@ fn different_initial_states_are_reported() {
 #[test]
 fn incomparable_recordings_are_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |path: &Path| RunSet::read(path).unwrap_err().to_string();
+    let refused = |path: &Path| ComparedRuns::read(path).unwrap_err().to_string();
     assert!(refused(dir.path()).contains("neither a recording nor a directory"), "{}", refused(dir.path()));
     assert!(refused(&dir.path().join("nowhere")).contains("nowhere"));
     let record_with = |name: &str, plan: &Plan| {
@@ -279,7 +279,7 @@ fn incomparable_recordings_are_refused_with_the_reason() {
     nobody.workloads[0].role = Role::Neighbour;
     assert!(refused(&record_with("nobody", &nobody)).contains("no primary"));
     let pair_of = |path: &Path| {
-        compare_pair(&RunSet::read(&usual).unwrap(), &RunSet::read(path).unwrap(), DEFAULT_BOUND)
+        compare_pair(&ComparedRuns::read(&usual).unwrap(), &ComparedRuns::read(path).unwrap(), DEFAULT_BOUND)
             .unwrap_err()
             .to_string()
     };
@@ -290,7 +290,7 @@ fn incomparable_recordings_are_refused_with_the_reason() {
     let elsewhere = plan(vec![phase("w7", PhaseKind::Pressure, 20, 3)]);
     let text = pair_of(&record_with("elsewhere", &elsewhere));
     assert!(text.contains("no phase in common") && text.contains("w7") && text.contains("w0"), "{text}");
-    let usual = RunSet::read(&usual).unwrap();
+    let usual = ComparedRuns::read(&usual).unwrap();
     assert!(compare_pair(&usual, &usual, 0.0).unwrap_err().to_string().contains("invalid bound"));
 }
 
@@ -316,7 +316,7 @@ fn a_phase_of_only_one_side_is_listed() {
     let comparison = compared(&a, &b);
     assert_eq!(comparison.phases.len(), 2);
     assert_eq!(comparison.not_compared, ["A w2 (writer.iodepth = 64)", "B w7 (writer.iodepth = 64)"]);
-    let all: Vec<RunSet> = [&a, &c, &b].map(|path| RunSet::read(path).unwrap()).into();
+    let all: Vec<ComparedRuns> = [&a, &c, &b].map(|path| ComparedRuns::read(path).unwrap()).into();
     let series = compare_series(&all, DEFAULT_BOUND).unwrap();
     let expected = [
         "w7 (writer.iodepth = 64): measured in only one recording",
@@ -359,11 +359,11 @@ fn findings_of_the_compared_runs_are_repeated_with_their_folders() {
         assert!(last.contains(&of_a) && last.contains(&of_b) && last.contains("mean utilisation"), "{last}");
         assert!(!last.contains("runs/001"), "{last}");
     };
-    let (a, b) = (RunSet::read(&a).unwrap(), RunSet::read(&b).unwrap());
+    let (a, b) = (ComparedRuns::read(&a).unwrap(), ComparedRuns::read(&b).unwrap());
     check(&compare_pair(&a, &b, DEFAULT_BOUND).unwrap().findings);
     let between = dir.path().join("between");
     record(&between, &two_phases(60), Factors { seed: 30, ..BASE }, &json!({"host": {}}));
-    check(&compare_series(&[a, RunSet::read(&between).unwrap(), b], DEFAULT_BOUND).unwrap().findings);
+    check(&compare_series(&[a, ComparedRuns::read(&between).unwrap(), b], DEFAULT_BOUND).unwrap().findings);
 }
 
 #[test]
@@ -382,14 +382,14 @@ fn a_warning_of_many_runs_names_some_and_counts_the_rest() {
 }
 
 /// A series of recordings with these factors on `w1`.
-fn series_of(factors: &[(usize, f64)]) -> (TempDir, Vec<RunSet>) {
+fn series_of(factors: &[(usize, f64)]) -> (TempDir, Vec<ComparedRuns>) {
     let dir = tempfile::tempdir().unwrap();
     let plan = two_phases(10);
     let factors = factors.iter().flat_map(|(count, factor)| std::iter::repeat_n(*factor, *count));
     let recordings = factors.enumerate().map(|(index, under_pressure)| {
         let path = dir.path().join(format!("{index:02}"));
         record(&path, &plan, Factors { seed: index as u64, all: 1.0, under_pressure }, &json!({"host": {}}));
-        RunSet::read(&path).unwrap()
+        ComparedRuns::read(&path).unwrap()
     });
     let recordings = recordings.collect();
     (dir, recordings)
@@ -404,7 +404,7 @@ fn a_series_has_its_change_and_the_direction() {
     assert_eq!((w1.changes.len(), w1.changes[0].index), (1, 12), "{w1:?}");
     assert!(w1.changes[0].recording.ends_with("12") && (w1.ratio.unwrap() - 0.8).abs() < 0.03);
     assert_eq!((w1.direction, series.regressions().count()), (Some(Direction::Worse), 1));
-    let back: Vec<RunSet> = recordings.into_iter().rev().collect();
+    let back: Vec<ComparedRuns> = recordings.into_iter().rev().collect();
     assert_eq!(compare_series(&back, DEFAULT_BOUND).unwrap().regressions().count(), 0);
     assert!(compare_series(&back, 0.5).unwrap().phases.iter().all(|phase| phase.changes.is_empty()));
 }
@@ -433,7 +433,7 @@ fn swept_conditions_may_differ() {
         let environment = json!({"device": {"scheduler": scheduler, "firmware": index}});
         record(&dir.path().join(format!("runs/{index:03}")), &plan, BASE, &environment);
     }
-    let runs = RunSet::read(dir.path()).unwrap();
+    let runs = ComparedRuns::read(dir.path()).unwrap();
     let findings = condition_differences(runs.runs.iter().map(|run| (run.dir.as_path(), &run.conditions)));
     assert_eq!(findings.iter().map(|finding| finding.id.as_str()).collect::<Vec<_>>(), ["unlike-device-firmware"]);
 }

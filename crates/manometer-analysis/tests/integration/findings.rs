@@ -1,7 +1,7 @@
 //! The findings of synthetic recordings.
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_measure::Column;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::plan::{Phase, PhaseKind};
@@ -39,7 +39,7 @@ struct Case<'a> {
     again_s: Option<u64>,
 }
 
-fn summary(case: &Case<'_>) -> Summary {
+fn summary(case: &Case<'_>) -> RunSummary {
     let again_s = case.again_s.unwrap_or(SECONDS);
     let again = Phase { id: "w2".into(), running: vec!["db".into()], ..phase("w2", PhaseKind::Baseline, again_s, 1) };
     let mut plan =

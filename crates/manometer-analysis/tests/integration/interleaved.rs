@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_measure::Column;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan};
@@ -99,14 +99,14 @@ fn record(dir: &Path, plan: &Plan, case: &Case) {
     }
 }
 
-fn summary_of(case: &Case) -> (TempDir, Summary) {
+fn summary_of(case: &Case) -> (TempDir, RunSummary) {
     let dir = tempfile::tempdir().unwrap();
     record(dir.path(), &interleaved_plan(), case);
     let summary = summarise(&open(dir.path()));
     (dir, summary)
 }
 
-fn finding<'a>(summary: &'a Summary, id: &str) -> Option<&'a Finding> {
+fn finding<'a>(summary: &'a RunSummary, id: &str) -> Option<&'a Finding> {
     summary.findings.iter().find(|finding| finding.id == id)
 }
 

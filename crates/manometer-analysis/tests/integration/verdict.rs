@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::Summary;
-use manometer_analysis::verdict::{Conclusion, Grade, JudgedRun, PlannedLength, RunsVerdict, forecast, judge_runs};
+use manometer_analysis::summary::RunSummary;
+use manometer_analysis::verdict::{
+    Conclusion, Grade, PlannedLength, RunWithSummary, RunsVerdict, forecast, judge_runs,
+};
 use manometer_measure::Column;
 use manometer_measure::event::{Event, RunStatus, ThreatStrength};
-use manometer_measure::plan::{Goal, Phase, PhaseKind, Plan};
+use manometer_measure::plan::{Phase, PhaseKind, Plan, PlanGoal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -62,12 +64,12 @@ impl Case {
             phase("w3", PhaseKind::Pressure, self.seconds, 64),
             closing,
         ]);
-        plan.goal = self.goal.map(|pressure| Goal { pressure });
+        plan.goal = self.goal.map(|pressure| PlanGoal { pressure });
         plan.sweep = self.sweep.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         plan
     }
 
-    fn record(&self, dir: &Path) -> Summary {
+    fn record(&self, dir: &Path) -> RunSummary {
         let plan = self.plan();
         let mut run = Run::seeded(dir, &plan, self.seed, &self.environment);
         if let Some(rate) = self.rate {
@@ -92,7 +94,7 @@ impl Case {
         summarise(&open(dir))
     }
 
-    fn summary(&self) -> Summary {
+    fn summary(&self) -> RunSummary {
         self.record(tempfile::tempdir().unwrap().path())
     }
 }
@@ -223,10 +225,10 @@ fn with_blocks(size: &str, worst: f64, seed: u64) -> Case {
 /// The verdict on the runs of a folder.
 fn together(cases: &[Case]) -> RunsVerdict {
     let dirs: Vec<TempDir> = cases.iter().map(|_| tempfile::tempdir().unwrap()).collect();
-    let summaries: Vec<Summary> = cases.iter().zip(&dirs).map(|(case, dir)| case.record(dir.path())).collect();
+    let summaries: Vec<RunSummary> = cases.iter().zip(&dirs).map(|(case, dir)| case.record(dir.path())).collect();
     let recordings: Vec<_> = dirs.iter().map(|dir| open(dir.path())).collect();
-    let runs: Vec<JudgedRun<'_>> =
-        recordings.iter().zip(&summaries).map(|(recording, summary)| JudgedRun { recording, summary }).collect();
+    let runs: Vec<RunWithSummary<'_>> =
+        recordings.iter().zip(&summaries).map(|(recording, summary)| RunWithSummary { recording, summary }).collect();
     judge_runs(&runs, &[])
 }
 
@@ -340,7 +342,7 @@ fn a_recording_without_a_pressure_says_what_it_answers() {
     };
     let w0 = || phase("w0", PhaseKind::Baseline, 60, 1);
     let w1 = || phase("w1", PhaseKind::Pressure, 60, 1);
-    let check = |summary: &Summary, about: Conclusion, title: &str, beginning: &str, words: &[&str]| {
+    let check = |summary: &RunSummary, about: Conclusion, title: &str, beginning: &str, words: &[&str]| {
         let said = format!("{} {:?}", summary.headline, summary.verdict);
         assert_eq!((summary.verdict.about, summary.verdict.title().as_str()), (about, title), "{said}");
         assert!(summary.headline.starts_with(beginning), "{said}");

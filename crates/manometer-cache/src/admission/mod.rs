@@ -6,15 +6,15 @@ mod tiny_lfu;
 
 use crate::key_id::KeyId;
 use crate::policy::{CacheConfig, EvictionLog, Policy, PolicyParameter};
-use crate::request::Request;
+use crate::request::CacheRequest;
 
 /// Decides which objects enter a cache.
 pub trait AdmissionFilter: Send {
     /// Observes a request, whether or not its object is cached.
-    fn observe(&mut self, _request: &Request) {}
+    fn observe(&mut self, _request: &CacheRequest) {}
 
     /// Whether the object of a request, which is not cached, may enter the cache.
-    fn admits(&mut self, request: &Request) -> bool;
+    fn admits(&mut self, request: &CacheRequest) -> bool;
 }
 
 /// A kind of admission filter.
@@ -75,7 +75,7 @@ impl Policy for FilteredCache<'_> {
         self.cache.eviction_log()
     }
 
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         self.filter.observe(request);
         let passes = self.cache.holds(request.id) || self.filter.admits(request);
         passes && self.cache.request(request)

@@ -6,7 +6,7 @@ use rand_xoshiro::rand_core::SeedableRng as _;
 
 use super::{AdmissionFilter, AdmissionKind};
 use crate::policy::PolicyParameter;
-use crate::request::Request;
+use crate::request::CacheRequest;
 
 pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "probability",
@@ -35,7 +35,7 @@ struct Probability {
 }
 
 impl AdmissionFilter for Probability {
-    fn admits(&mut self, _: &Request) -> bool {
+    fn admits(&mut self, _: &CacheRequest) -> bool {
         self.random.random::<f64>() < self.probability
     }
 }

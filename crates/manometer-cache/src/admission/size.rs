@@ -2,7 +2,7 @@
 
 use super::{AdmissionFilter, AdmissionKind};
 use crate::policy::PolicyParameter;
-use crate::request::Request;
+use crate::request::CacheRequest;
 
 pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "size",
@@ -24,7 +24,7 @@ struct Size {
 }
 
 impl AdmissionFilter for Size {
-    fn admits(&mut self, request: &Request) -> bool {
+    fn admits(&mut self, request: &CacheRequest) -> bool {
         request.size <= self.size_max
     }
 }

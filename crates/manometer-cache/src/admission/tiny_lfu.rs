@@ -4,7 +4,7 @@
 use super::{AdmissionFilter, AdmissionKind};
 use crate::count_min_sketch::CountMinSketch;
 use crate::policy::PolicyParameter;
-use crate::request::Request;
+use crate::request::CacheRequest;
 
 pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "tinylfu",
@@ -30,11 +30,11 @@ struct TinyLfu {
 }
 
 impl AdmissionFilter for TinyLfu {
-    fn observe(&mut self, request: &Request) {
+    fn observe(&mut self, request: &CacheRequest) {
         self.sketch.add(request.id);
     }
 
-    fn admits(&mut self, request: &Request) -> bool {
+    fn admits(&mut self, request: &CacheRequest) -> bool {
         self.sketch.count(request.id) >= self.requests_min
     }
 }

@@ -2,18 +2,18 @@
 
 use manometer_measure::ByteSize;
 use manometer_trace::TraceError;
-use manometer_trace::character::{Character, Options, Report};
+use manometer_trace::character::{Character, CharacterOptions, Report};
 use serde::Serialize;
 
 use super::recommend::best_cached;
 use super::replay::{CHANGES, ReplayInput, ReplayResult, changed, with_origins};
 use super::{
-    AdviceBasis, Evidence, MemoryAdvice, OpenTrace, PolicyCurve, PolicyRanking, PolicySample, PolicyVerdict,
+    AdviceBasis, AdviceInputs, MemoryAdvice, OpenTrace, PolicyCurve, PolicyRanking, PolicySample, PolicyVerdict,
     PricedTier, Recommendation, SensitivityChange, SensitivityResult, TierSizes, TraceTraits, WORKLOAD, curves,
     lru_curve, memory, price, recommend, shipped, steps,
 };
 use crate::CacheError;
-use crate::cost::{self, Goal, Prices};
+use crate::cost::{self, CostGoal, Prices};
 use crate::tier::Arrangement;
 
 /// The number of best policies whose curves are drawn.
@@ -37,7 +37,7 @@ pub struct AdviseRequest {
     /// The name of the price file.
     pub prices_name: String,
     /// The goals of an arrangement on the [`WORKLOAD`].
-    pub goals: Vec<Goal>,
+    pub goals: Vec<CostGoal>,
 }
 
 /// How the trace was replayed.
@@ -138,7 +138,7 @@ pub fn advise(opens: OpenTrace<'_>, request: &AdviseRequest) -> Result<Advice, C
     let varied = vary(&ran, &priced.tiers, &replayed, &request.prices)?;
     let dates = dates(&ran, &request.prices)?;
     let character = TraceTraits::of(&report, footprint_bytes);
-    let recommendation = recommend(&Evidence {
+    let recommendation = recommend(&AdviceInputs {
         has_reads: character.reads_share > 0.0,
         policy: &policy,
         memory: &memory,
@@ -179,7 +179,7 @@ pub fn advise(opens: OpenTrace<'_>, request: &AdviseRequest) -> Result<Advice, C
 
 fn character(opens: OpenTrace<'_>) -> Result<(Report, Option<TraceError>), CacheError> {
     let mut trace = opens()?;
-    let (mut character, mut batch) = (Character::new(Options::default()), Vec::new());
+    let (mut character, mut batch) = (Character::new(CharacterOptions::default()), Vec::new());
     let damage = loop {
         match trace.read(&mut batch) {
             Ok(0) => break None,
@@ -254,14 +254,15 @@ fn vary(
 }
 
 fn goal(
-    goals: &[Goal],
+    goals: &[CostGoal],
     outcomes: &[cost::ArrangementResult],
     costs: &[cost::ArrangementCost],
 ) -> Result<Option<GoalSummary>, CacheError> {
     if goals.is_empty() {
         return Ok(None);
     }
-    let goals: Vec<Goal> = goals.iter().map(|goal| Goal { workload: WORKLOAD.to_owned(), ..goal.clone() }).collect();
+    let goals: Vec<CostGoal> =
+        goals.iter().map(|goal| CostGoal { workload: WORKLOAD.to_owned(), ..goal.clone() }).collect();
     let meeting = cost::evaluate_goals(&goals, outcomes, costs)?.meeting;
     Ok(Some(GoalSummary { goals: goals.iter().map(ToString::to_string).collect(), meeting }))
 }

@@ -79,12 +79,12 @@ pub(super) fn tests_trace(text: &str) -> Box<dyn manometer_trace::TraceReader> {
 
 #[cfg(test)]
 mod tests {
-    use manometer_trace::character::{Character, Options};
+    use manometer_trace::character::{Character, CharacterOptions};
 
     use super::*;
 
     fn report(text: &str) -> Report {
-        let mut character = Character::new(Options::default());
+        let mut character = Character::new(CharacterOptions::default());
         let mut batch = Vec::new();
         let mut trace = tests_trace(text);
         while trace.read(&mut batch).unwrap() > 0 {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_on_nothing() {
-        assert!(AdviceBasis::new(&Character::new(Options::default()).report(), 4096).is_err());
+        assert!(AdviceBasis::new(&Character::new(CharacterOptions::default()).report(), 4096).is_err());
         assert!(AdviceBasis::new(&report("7\n"), 0).is_err());
     }
 }

@@ -26,7 +26,7 @@ pub use memory::{MemoryAdvice, memory};
 pub use pricing::{PricedTier, PricedTiers, TierKind, WORKLOAD, price};
 pub use rank::{PolicyRank, PolicyRanking, PolicySample};
 pub use recommend::{
-    AdviceSentence, Evidence, PolicyVerdict, Recommendation, SsdComparison, SsdVerdict, best_cached, recommend,
+    AdviceInputs, AdviceSentence, PolicyVerdict, Recommendation, SsdComparison, SsdVerdict, best_cached, recommend,
 };
 pub use replay::{SensitivityChange, SensitivityResult};
 pub use shipped::{SHIPPED_PRICES, TierSizes, shipped};

@@ -11,7 +11,7 @@ use crate::curve::miniature::{GroupMisses, MiniatureSimulation};
 use crate::policy::POLICIES;
 use crate::policy_spec::PolicySpec;
 use crate::request::RequestFields;
-use crate::requests::Requests;
+use crate::requests::RequestSequence;
 use crate::sampling::RequestSampler;
 use crate::trace_scan::scan_trace;
 use manometer_trace::TraceReader;
@@ -48,7 +48,7 @@ pub struct PolicyRanking {
 /// The requests that policies are simulated with.
 #[derive(Debug)]
 pub struct PolicySample {
-    requests: Requests,
+    requests: RequestSequence,
     basis: AdviceBasis,
     /// The number of requests for all keys.
     all: u64,
@@ -84,7 +84,7 @@ impl PolicySample {
             .map(|policy| PolicyRank {
                 policy: choices[policy].to_string(),
                 miss_ratios: of(policy).iter().map(|misses| sum(misses) / (requests as f64).max(1.0)).collect(),
-                ..against(of(policy), lru, self.basis.rate)
+                ..rank_against_lru(of(policy), lru, self.basis.rate)
             })
             .collect();
         let opt = policies.iter().position(|ranked| ranked.policy == "opt");
@@ -130,7 +130,7 @@ fn sum(misses: &GroupMisses) -> f64 {
 
 /// The mean over the sizes of the misses divided by LRU's, minus 1, and its uncertainty from the differences between
 /// groups of keys.
-fn against(own: &[GroupMisses], lru: &[GroupMisses], rate: f64) -> PolicyRank {
+fn rank_against_lru(own: &[GroupMisses], lru: &[GroupMisses], rate: f64) -> PolicyRank {
     let mut off = [0.0; KEY_GROUPS];
     let mut ratios = Vec::new();
     for (own, lru) in own.iter().zip(lru).filter(|(_, lru)| sum(lru) > 0.0) {
@@ -153,16 +153,20 @@ mod tests {
     #[test]
     fn a_policy_is_ranked_by_its_mean_misses_relative_to_lru() {
         let misses = |each: u64| [each; KEY_GROUPS];
-        let half = against(&[misses(5), misses(9)], &[misses(10), misses(10)], 0.5);
+        let half = rank_against_lru(&[misses(5), misses(9)], &[misses(10), misses(10)], 0.5);
         assert!((half.relative + 0.3).abs() < 1e-12);
         assert_eq!(half.error, 0.0, "all groups of keys agree");
         let mut uneven = misses(10);
         uneven[0] = 30;
-        assert!(against(&[uneven], &[misses(10)], 0.5).error > 0.1, "they do not");
+        assert!(rank_against_lru(&[uneven], &[misses(10)], 0.5).error > 0.1, "they do not");
         let mut uneven = misses(10);
         uneven[0] = 30;
-        assert_eq!(against(&[uneven], &[misses(10)], 1.0).error, 0.0, "all keys were simulated");
-        assert_eq!(against(&[misses(3)], &[misses(0)], 1.0).relative, 0.0, "LRU has no misses to compare with");
+        assert_eq!(rank_against_lru(&[uneven], &[misses(10)], 1.0).error, 0.0, "all keys were simulated");
+        assert_eq!(
+            rank_against_lru(&[misses(3)], &[misses(0)], 1.0).relative,
+            0.0,
+            "LRU has no misses to compare with"
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ const PAGES_MIN: f64 = 1.5;
 
 /// The results that decide.
 #[derive(Debug, Clone)]
-pub struct Evidence<'a> {
+pub struct AdviceInputs<'a> {
     /// Whether any request reads.
     pub has_reads: bool,
     /// The recommended policy, by [`PolicyVerdict::of`].
@@ -130,7 +130,7 @@ fn by_cost(one: &PricedTier, other: &PricedTier) -> std::cmp::Ordering {
 }
 
 /// Recommends memory, policy and tier.
-pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
+pub fn recommend(evidence: &AdviceInputs<'_>) -> Recommendation {
     let ssd = ssd(evidence.tiers);
     let cheapest = evidence.tiers.iter().min_by(|one, other| by_cost(one, other));
     let mut sentences = Vec::new();
@@ -225,8 +225,8 @@ fn policy_sentence(verdict: &PolicyVerdict) -> String {
     }
 }
 
-fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
-    let Evidence { currency, dates, .. } = evidence;
+fn ssd_sentence(ssd: &SsdVerdict, evidence: &AdviceInputs<'_>) -> String {
+    let AdviceInputs { currency, dates, .. } = evidence;
     let (pays, is_yes) = match ssd {
         SsdVerdict::Pays(pays) => (pays, true),
         SsdVerdict::DoesNotPay(pays) => (pays, false),
@@ -272,7 +272,7 @@ fn memory_sensitivity(memory: &MemoryAdvice) -> String {
     }
 }
 
-fn pages_sentence(evidence: &Evidence<'_>) -> String {
+fn pages_sentence(evidence: &AdviceInputs<'_>) -> String {
     let [storage, objects] = [evidence.storage_bytes, evidence.footprint_bytes].map(bytes);
     format!(
         "The objects take {objects}, and {storage} on storage, in whole pages: memory that caches pages, as it does before \

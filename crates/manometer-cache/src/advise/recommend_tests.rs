@@ -1,7 +1,7 @@
 //! Tests of every verdict with made-up results.
 
 use super::memory::tests::curve;
-use super::recommend::{Evidence, PolicyVerdict, Recommendation, SsdVerdict, best_cached, recommend};
+use super::recommend::{AdviceInputs, PolicyVerdict, Recommendation, SsdVerdict, best_cached, recommend};
 use super::{
     MemoryAdvice, PolicyRank, PolicyRanking, PricedTier, SensitivityChange, SensitivityResult, TierKind, memory,
 };
@@ -50,7 +50,7 @@ fn decide(
     varied: &[SensitivityResult],
 ) -> Recommendation {
     let (currency, dates) = ("EUR", "2026");
-    recommend(&Evidence {
+    recommend(&AdviceInputs {
         has_reads: true,
         policy,
         memory,
@@ -168,7 +168,7 @@ fn an_unknown_verdict_has_its_reason() {
     (odd[1].break_even_per_gb, odd[1].break_even_reason) = (None, Some("of a reason".to_owned()));
     assert!(sentences(&decide(&lru(), &knee(), &odd, &[]), "ssd").contains("is unknown: of a reason."));
     let (policy, memory) = (lru(), knee());
-    let made = recommend(&Evidence {
+    let made = recommend(&AdviceInputs {
         has_reads: false,
         policy: &policy,
         memory: &memory,

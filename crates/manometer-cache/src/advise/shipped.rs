@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::CacheError;
 use crate::tier::device::DeviceSettings;
-use crate::tier::{Arrangement, HostSettings, OriginSettings, SecondLevelSettings};
+use crate::tier::{Arrangement, OriginSettings, SecondLevelSettings, TierHostSettings};
 
 macro_rules! shipped {
     ($($name:literal),*) => {
@@ -57,7 +57,7 @@ impl TierSizes {
 /// The parts of an arrangement's file that are used: sizes are replaced, workloads ignored.
 #[derive(Deserialize)]
 struct ArrangementShape {
-    host: HostSettings,
+    host: TierHostSettings,
     origin: OriginSettings,
     cache: Option<SecondLevelSettings>,
 }

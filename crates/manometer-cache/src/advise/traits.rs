@@ -1,6 +1,6 @@
 //! The properties of a trace that matter for caches.
 
-use manometer_trace::Operation;
+use manometer_trace::TraceOperation;
 use manometer_trace::character::Report;
 use serde::Serialize;
 
@@ -39,15 +39,15 @@ pub struct TraceTraits {
 
 impl TraceTraits {
     pub(super) fn of(report: &Report, footprint_bytes: u64) -> Self {
-        let share = |wanted: fn(Operation) -> bool| -> f64 {
-            let is_wanted = |name: &str| name.parse::<Operation>().is_ok_and(wanted);
+        let share = |wanted: fn(TraceOperation) -> bool| -> f64 {
+            let is_wanted = |name: &str| name.parse::<TraceOperation>().is_ok_and(wanted);
             let wanted = report.operations.iter().filter(|(name, _)| is_wanted(name));
             // An empty sum would be -0.
             wanted.fold(0.0, |sum, (_, operation)| sum + operation.share)
         };
         let zipf = report.popularity.as_ref().and_then(|popularity| popularity.zipf.as_ref());
         let wonders = report.popularity.as_ref().map(|popularity| popularity.one_hit_wonders);
-        let (writes_share, drops_share) = (share(Operation::stores), share(drops));
+        let (writes_share, drops_share) = (share(TraceOperation::stores), share(drops));
         Self {
             requests: report.requests,
             keys: report.keys,
@@ -67,10 +67,10 @@ impl TraceTraits {
     }
 }
 
-fn drops(operation: Operation) -> bool {
-    matches!(operation, Operation::Delete | Operation::Discard)
+fn drops(operation: TraceOperation) -> bool {
+    matches!(operation, TraceOperation::Delete | TraceOperation::Discard)
 }
 
-fn reads(operation: Operation) -> bool {
+fn reads(operation: TraceOperation) -> bool {
     !operation.stores() && !drops(operation)
 }

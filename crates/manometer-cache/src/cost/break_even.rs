@@ -34,7 +34,7 @@ pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> 
     let with_cache = |(index, cost): (usize, &ArrangementCost)| {
         let (gb, per_gb_now) = cost.cache_gb?;
         let outcome = outcomes.get(index)?;
-        let payback = match alone(outcome, outcomes) {
+        let payback = match origin_only(outcome, outcomes) {
             Ok(alone) => {
                 let target = costs.get(alone)?.per_mb_per_s * outcome.mb_per_s;
                 let without_cache = cost.total - gb * per_gb_now;
@@ -48,7 +48,7 @@ pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> 
 }
 
 /// The index of the result of the same origin without a cache.
-fn alone(outcome: &ArrangementResult, outcomes: &[ArrangementResult]) -> Result<usize, String> {
+fn origin_only(outcome: &ArrangementResult, outcomes: &[ArrangementResult]) -> Result<usize, String> {
     let same = |other: &ArrangementResult| {
         other.cache.is_none() && other.workload == outcome.workload && other.origin == outcome.origin
     };

@@ -19,7 +19,7 @@ pub enum GoalMetric {
 
 /// The least throughput of an arrangement on a workload.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Goal {
+pub struct CostGoal {
     /// The workload.
     pub workload: String,
     /// The metric.
@@ -38,7 +38,7 @@ pub struct GoalVerdict {
     pub unknown: Vec<(String, String)>,
 }
 
-impl FromStr for Goal {
+impl FromStr for CostGoal {
     type Err = CacheError;
 
     fn from_str(text: &str) -> Result<Self, CacheError> {
@@ -57,7 +57,7 @@ impl FromStr for Goal {
     }
 }
 
-impl fmt::Display for Goal {
+impl fmt::Display for CostGoal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = match self.measure {
             GoalMetric::MbPerS => "MB/s",
@@ -67,7 +67,7 @@ impl fmt::Display for Goal {
     }
 }
 
-impl Goal {
+impl CostGoal {
     fn is_met(&self, outcome: &ArrangementResult) -> Result<bool, String> {
         let reached = match self.measure {
             GoalMetric::MbPerS => Some(outcome.mb_per_s),
@@ -85,7 +85,7 @@ impl Goal {
 /// # Errors
 /// There are no results of a goal's workload.
 pub fn evaluate_goals(
-    goals: &[Goal],
+    goals: &[CostGoal],
     outcomes: &[ArrangementResult],
     costs: &[ArrangementCost],
 ) -> Result<GoalVerdict, CacheError> {
@@ -119,7 +119,7 @@ pub fn evaluate_goals(
 }
 
 /// The highest cost on the goals' workloads; `None` if a goal is missed, even if others are unknown.
-fn cost_where_met(goals: &[Goal], own: &[(&ArrangementResult, &ArrangementCost)]) -> Result<Option<f64>, String> {
+fn cost_where_met(goals: &[CostGoal], own: &[(&ArrangementResult, &ArrangementCost)]) -> Result<Option<f64>, String> {
     let judged: Vec<Result<Option<f64>, String>> = goals
         .iter()
         .map(|goal| {

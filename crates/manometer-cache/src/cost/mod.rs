@@ -19,7 +19,7 @@ mod ssd_life;
 pub use bill::{ArrangementCost, CostReport, compute_costs};
 pub use break_even::{BreakEven, break_even};
 pub use device_level::DeviceLevel;
-pub use goal::{Goal, GoalMetric, GoalVerdict, evaluate_goals};
+pub use goal::{CostGoal, GoalMetric, GoalVerdict, evaluate_goals};
 pub use price::{DeviceKind, Electricity, Price, Prices};
 pub use result::{ArrangementResult, read_results};
 pub use rule::CostRule;

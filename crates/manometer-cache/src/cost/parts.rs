@@ -46,7 +46,7 @@ impl PurchasedLevel<'_> {
 
 impl CostParts {
     pub(super) fn of(outcome: &ArrangementResult, prices: &Prices, rule: CostRule) -> Result<Self, CacheError> {
-        let bought = |level| bought(level, outcome, prices, rule);
+        let bought = |level| purchase_level(level, outcome, prices, rule);
         let levels: Vec<PurchasedLevel<'_>> = outcome.levels().map(bought).collect::<Result<_, _>>()?;
         let flash: Vec<(&DeviceLevel, &Price)> =
             levels.iter().filter(|bought| bought.is_flash()).map(|bought| (bought.level, bought.price)).collect();
@@ -71,7 +71,7 @@ impl CostParts {
     }
 }
 
-fn bought<'a>(
+fn purchase_level<'a>(
     level: &'a DeviceLevel,
     outcome: &ArrangementResult,
     prices: &'a Prices,

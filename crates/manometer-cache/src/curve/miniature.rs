@@ -10,7 +10,7 @@ use super::capacities::CapacityGrid;
 use super::interval::{KEY_GROUPS, interval_half_width};
 use super::{CurvePoint, MissRatioCurve};
 use crate::policy_spec::PolicySpec;
-use crate::requests::Requests;
+use crate::requests::RequestSequence;
 
 /// The fewest objects of a miniature cache: queues of a tenth of it still hold several.
 const OBJECTS_MIN: f64 = 64.0;
@@ -19,7 +19,7 @@ const NORMAL: f64 = 1.96;
 
 /// The requests for a sample of the keys.
 pub(crate) struct MiniatureSimulation<'a> {
-    pub(crate) requests: &'a Requests,
+    pub(crate) requests: &'a RequestSequence,
     pub(crate) by_size: bool,
     /// The seed of randomised policies.
     pub(crate) seed: u64,
@@ -89,11 +89,11 @@ impl MiniatureSimulation<'_> {
     pub(crate) fn corrected(&self, policies: &[PolicySpec], lru: &[CurvePoint]) -> Vec<Vec<CurvePoint>> {
         let plain = PolicySpec::lru();
         let object = self.object();
-        let known: Vec<LruReference> = lru.par_iter().map(|lru| self.known(&plain, lru, object)).collect();
-        each(policies, &known, |policy, known| self.beside(policy, known))
+        let known: Vec<LruReference> = lru.par_iter().map(|lru| self.lru_reference(&plain, lru, object)).collect();
+        each(policies, &known, |policy, known| self.scaled_point(policy, known))
     }
 
-    fn known(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
+    fn lru_reference(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
         // A sample contains more or fewer of the most popular keys than its rate suggests.
         let objects = lru.capacity as f64 / object * self.rate;
         let off = NORMAL * ((1.0 - self.rate) / objects).sqrt();
@@ -105,7 +105,7 @@ impl MiniatureSimulation<'_> {
     }
 
     /// LRU's misses plus the difference between the policy's and LRU's misses in the sample.
-    fn beside(&self, policy: &PolicySpec, known: &LruReference) -> CurvePoint {
+    fn scaled_point(&self, policy: &PolicySpec, known: &LruReference) -> CurvePoint {
         let own = self.misses(policy, known.lru.capacity);
         let expected = self.all as f64 * self.rate;
         let apart: [f64; KEY_GROUPS] =
@@ -149,7 +149,7 @@ fn each<T: Sync>(
 }
 
 /// The size of all keys, each with its last size.
-fn footprint(requests: &Requests) -> f64 {
+fn footprint(requests: &RequestSequence) -> f64 {
     if requests.sizes().is_empty() {
         return requests.keys() as f64;
     }

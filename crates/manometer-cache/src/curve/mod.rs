@@ -23,7 +23,7 @@ use working_set::WorkingSetCounter;
 
 pub use knee::knees;
 pub use parquet::write_parquet;
-pub use working_set::{WindowLengths, WorkingSet, WorkingSetSize, WorkingSetWindow};
+pub use working_set::{WindowLengths, WorkingSetCurve, WorkingSetSize, WorkingSetWindow};
 
 /// The default number of simulated keys.
 pub const DEFAULT_SIMULATED_KEYS: usize = 1 << 16;
@@ -73,7 +73,7 @@ pub struct MissRatioCurves {
     /// The curve of each policy, in the given order.
     pub curves: Vec<MissRatioCurve>,
     /// The working set, if wanted.
-    pub working_set: Option<WorkingSet>,
+    pub working_set: Option<WorkingSetCurve>,
     /// The number of requests.
     pub requests: u64,
     /// The excluded requests.

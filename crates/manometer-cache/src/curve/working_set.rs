@@ -49,7 +49,7 @@ impl Default for WindowLengths {
 
 /// The mean working set by window length.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WorkingSet {
+pub struct WorkingSetCurve {
     /// Windows by number of requests, up to the whole trace.
     pub over_requests: Vec<WorkingSetWindow>,
     /// Windows by time, shorter than the trace; `None` if a request has no time.
@@ -182,7 +182,7 @@ impl WorkingSetCounter {
         }
     }
 
-    pub(super) fn finish(mut self) -> WorkingSet {
+    pub(super) fn finish(mut self) -> WorkingSetCurve {
         let end = RequestTime { position: self.now.position + 1, time_ns: self.now.time_ns };
         let head = std::mem::take(&mut self.head.last);
         for last in head.values() {
@@ -191,7 +191,7 @@ impl WorkingSetCounter {
         let late = std::mem::take(&mut self.known).into_iter().filter(|(key, _)| !head.contains_key(key));
         late.for_each(|(key, last)| self.count_late(key, last, end));
         let rate = self.key_sample.rate();
-        WorkingSet {
+        WorkingSetCurve {
             over_requests: self.requests.windows(end.position, rate),
             over_time: self.times.filter(|_| self.first_ns.is_some()).map(|axis| axis.windows(end.time_ns, rate)),
         }
@@ -349,14 +349,14 @@ fn add(sum: &mut KeyWeight, weight: KeyWeight) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manometer_trace::Operation;
+    use manometer_trace::TraceOperation;
     use proptest::prelude::*;
 
     fn record(key: u64, size: u64, time_ns: Option<u64>) -> Record {
-        Record { time_ns, value_size: Some(size), ..Record::new(Operation::Get, key) }
+        Record { time_ns, value_size: Some(size), ..Record::new(TraceOperation::Get, key) }
     }
 
-    fn counted(records: &[Record], windows: &WindowLengths, sampling: Sampling, head: usize) -> WorkingSet {
+    fn counted(records: &[Record], windows: &WindowLengths, sampling: Sampling, head: usize) -> WorkingSetCurve {
         let mut counter = WorkingSetCounter::new(windows, sampling, 1).unwrap();
         if sampling != Sampling::Full {
             counter.head.room = head;
@@ -465,7 +465,7 @@ mod tests {
     #[test]
     fn without_requests_there_are_no_windows() {
         let counted = counted(&[], &WindowLengths::default(), Sampling::Keys(64), 10);
-        assert_eq!(counted, WorkingSet { over_requests: Vec::new(), over_time: None });
+        assert_eq!(counted, WorkingSetCurve { over_requests: Vec::new(), over_time: None });
     }
 
     #[test]

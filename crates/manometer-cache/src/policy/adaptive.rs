@@ -10,7 +10,7 @@ use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy};
 use crate::arena::Slot;
 use crate::key_id::KeyId;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::weight::Weight;
 
 pub(super) const T1: usize = 0;
@@ -101,7 +101,7 @@ impl<W: Weight, R: AdaptiveRule> Policy for AdaptivePolicy<W, R> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         let known = self.lists.find(request.id);
         if let Some(slot) = known.filter(|slot| self.is_held(*slot)) {

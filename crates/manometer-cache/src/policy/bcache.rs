@@ -13,7 +13,7 @@ use rand_xoshiro::rand_core::SeedableRng as _;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter};
 use crate::arena::{Arena, List, Slot};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const LRU: PolicyKind = PolicyKind {
@@ -217,7 +217,7 @@ impl<W: Weight, const ORDER: u8> Policy for Bcache<W, ORDER> {
         }
     }
 
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         self.age(weight.get());
         let Some(slot) = self.arena.find(request.id) else {

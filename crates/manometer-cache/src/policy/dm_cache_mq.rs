@@ -9,7 +9,7 @@ use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, is_full};
 use crate::arena::Slot;
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -158,7 +158,7 @@ impl<W: Weight> DmCacheMq<W> {
         self.threshold = total.div_ceil(count.max(1) as u64);
     }
 
-    fn needed(&self, request: &Request) -> u64 {
+    fn needed(&self, request: &CacheRequest) -> u64 {
         self.threshold + self.extra[usize::from(request.is_write)]
     }
 
@@ -174,7 +174,7 @@ impl<W: Weight> DmCacheMq<W> {
         self.lists.reweigh(slot, weight);
     }
 
-    fn candidate(&mut self, slot: Slot, request: &Request, second: u32) {
+    fn candidate(&mut self, slot: Slot, request: &CacheRequest, second: u32) {
         let is_counted = self.count(slot, second);
         let object = self.lists.value(slot);
         if !is_counted || u64::from(object.hits) < self.needed(request) {
@@ -209,7 +209,7 @@ impl<W: Weight> Policy for DmCacheMq<W> {
         }
     }
 
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (weight, second) = (W::of(request.size), self.seconds.of(request));
         let Some(slot) = self.lists.find(request.id) else {
             let set = if self.needed(request) <= 1 { CACHED } else { CANDIDATES };

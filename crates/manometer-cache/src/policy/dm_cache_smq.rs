@@ -9,7 +9,7 @@ use super::smq_levels::{LEVELS, SmqLevels};
 use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, is_full};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -137,7 +137,7 @@ impl<W: Weight> DmCacheSmq<W> {
     }
 
     /// Records a request for a hot spot. Returns its level.
-    fn heat(&mut self, id: KeyId, weight: W, second: u32) -> usize {
+    fn raise_level(&mut self, id: KeyId, weight: W, second: u32) -> usize {
         let known = self.hot_spots.find(id);
         self.hot_spot_predictions.record(known.map(|slot| self.hot_spots.level(slot)));
         if let Some(slot) = known {
@@ -189,10 +189,10 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
         }
     }
 
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (weight, second) = (W::of(request.size), self.seconds.of(request));
         self.pass_to(second);
-        let level = self.heat(request.id, weight, self.second);
+        let level = self.raise_level(request.id, weight, self.second);
         let held = self.cached.find(request.id);
         self.cache_predictions.record(held.map(|slot| self.cached.level(slot)));
         if let Some(slot) = held {

@@ -5,7 +5,7 @@ use rand_xoshiro::rand_core::SeedableRng as _;
 
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::sample_pool::SamplePool;
 use crate::weight::Weight;
 
@@ -99,7 +99,7 @@ impl<W: Weight> Policy for Hyperbolic<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (weight, now) = (W::of(request.size), request.position);
         if let Some(object) = self.pool.get_mut(request.id) {
             object.requests += 1;

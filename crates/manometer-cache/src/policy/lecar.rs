@@ -12,7 +12,7 @@ use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
 use crate::indexed_heap::IndexedHeap;
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -152,7 +152,7 @@ impl<W: Weight> Policy for LeCar<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (weight, now) = (W::of(request.size), request.position);
         let known = self.lists.find(request.id);
         if let Some(((requests, _), ())) = self.heap.get(request.id) {

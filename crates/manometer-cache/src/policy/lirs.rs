@@ -9,7 +9,7 @@
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};
 use crate::arena::{Arena, List, NONE, Slot};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -223,7 +223,7 @@ impl<W: Weight> Policy for Lirs<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         if self.skips_repeats && self.last.replace(request.id) == Some(request.id) {
             return true;
         }

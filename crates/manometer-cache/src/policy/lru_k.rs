@@ -5,7 +5,7 @@ use super::lists::WeightedLists;
 use super::ranked::{RankFunction, RankedPolicy};
 use super::{CacheConfig, PolicyKind, PolicyParameter, share};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -62,7 +62,7 @@ impl<W: Weight> RankFunction<W> for RankByKthRequest<W> {
         }
     }
 
-    fn requested(&mut self, before: Option<RequestTimes>, request: &Request) -> RequestTimes {
+    fn requested(&mut self, before: Option<RequestTimes>, request: &CacheRequest) -> RequestTimes {
         let remembered = || {
             let ghost = self.history.find(request.id)?;
             let times = self.history.value(ghost);
@@ -73,7 +73,7 @@ impl<W: Weight> RankFunction<W> for RankByKthRequest<W> {
         [request.position + 1, last, second, third]
     }
 
-    fn rank(&self, times: RequestTimes, _: &Request, _: W) -> (u32, u32) {
+    fn rank(&self, times: RequestTimes, _: &CacheRequest, _: W) -> (u32, u32) {
         (times[self.k - 1], times[0])
     }
 

@@ -10,8 +10,8 @@ mod smq_levels;
 pub(crate) mod time_source;
 
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
-use crate::requests::Requests;
+use crate::request::{CacheRequest, RequestFields};
+use crate::requests::RequestSequence;
 
 pub use eviction_log::EvictionLog;
 pub use time_source::TimeSource;
@@ -56,7 +56,7 @@ pub trait Policy: Send {
 
     /// Handles a request for an object no larger than the cache. Returns whether it hit. After a miss the policy
     /// decides on admission.
-    fn request(&mut self, request: &Request) -> bool;
+    fn request(&mut self, request: &CacheRequest) -> bool;
 
     /// Removes an object, if cached, without a request. It does not count as evicted and leaves no ghost; other state
     /// of the policy (ghosts, sketches, hot spots) stays.
@@ -77,7 +77,7 @@ pub trait Policy: Send {
     }
 
     /// Handles all requests in order.
-    fn run(&mut self, requests: &Requests) -> CacheCounters {
+    fn run(&mut self, requests: &RequestSequence) -> CacheCounters {
         let capacity = self.capacity();
         let mut counters = CacheCounters { requests: requests.len() as u64, ..CacheCounters::default() };
         for position in 0..requests.len() {
@@ -94,7 +94,7 @@ pub trait Policy: Send {
     }
 
     /// Handles all requests in order, and reports for each whether it hit.
-    fn run_with(&mut self, requests: &Requests, on_request: &mut dyn FnMut(&Request, bool)) {
+    fn run_with(&mut self, requests: &RequestSequence, on_request: &mut dyn FnMut(&CacheRequest, bool)) {
         let capacity = self.capacity();
         for position in 0..requests.len() {
             let request = requests.at(position);
@@ -112,7 +112,7 @@ pub struct CacheConfig<'a> {
     /// Whether objects have sizes.
     pub by_size: bool,
     /// The future requests: their number of keys, and for offline policies the requests themselves.
-    pub requests: &'a Requests,
+    pub requests: &'a RequestSequence,
     /// The values of the parameters, in order.
     pub parameters: &'a [f64],
     /// The seed of random choices.

@@ -6,7 +6,7 @@ use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};
 use crate::arena::Slot;
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -119,7 +119,7 @@ impl<W: Weight> Mq<W> {
         }
     }
 
-    fn admit(&mut self, request: &Request, weight: W) {
+    fn admit(&mut self, request: &CacheRequest, weight: W) {
         let limit = self.capacity - weight.get();
         if !self.recalls_first {
             self.evict_above(limit);
@@ -200,7 +200,7 @@ impl<W: Weight> Policy for Mq<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         let held = self.lists.find(request.id).filter(|slot| self.lists.list(*slot) != HISTORY);
         match held {

@@ -5,8 +5,8 @@ use super::{CacheConfig, EvictionLog, Policy, PolicyKind};
 use crate::bit_set::HierarchicalBitSet;
 use crate::huge_pages::filled_table;
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
-use crate::requests::Requests;
+use crate::request::{CacheRequest, RequestFields};
+use crate::requests::RequestSequence;
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -22,7 +22,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
 struct Opt<'a, W> {
     capacity: u64,
     used: u64,
-    requests: &'a Requests,
+    requests: &'a RequestSequence,
     next: &'a [u32],
     next_uses: HierarchicalBitSet,
     /// For each key, if its object is cached: the position of its next request, and its weight.
@@ -90,7 +90,7 @@ impl<W: Weight> Policy for Opt<'_, W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         let next = self.next_after(request.position);
         let is_hit = self.holds(request.id);

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::CacheConfig;
 use super::ranked::{RankFunction, RankedPolicy};
 use crate::key_id::KeyId;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::weight::Weight;
 
 /// The priority of an object.
@@ -32,11 +32,11 @@ impl<W: Weight, P: PriorityFunction> RankFunction<W> for RankByPriority<P> {
         Self { age: 0.0, priority: PhantomData }
     }
 
-    fn requested(&mut self, before: Option<u32>, _: &Request) -> u32 {
+    fn requested(&mut self, before: Option<u32>, _: &CacheRequest) -> u32 {
         before.unwrap_or(0) + 1
     }
 
-    fn rank(&self, requests: u32, request: &Request, weight: W) -> (u64, u32) {
+    fn rank(&self, requests: u32, request: &CacheRequest, weight: W) -> (u64, u32) {
         (P::of(self.age, requests, weight.get()).to_bits(), request.position)
     }
 

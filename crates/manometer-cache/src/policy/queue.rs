@@ -3,7 +3,7 @@
 use super::{CacheConfig, EvictionLog, Policy};
 use crate::arena::{Arena, List, Slot};
 use crate::key_id::KeyId;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::weight::Weight;
 
 /// The reaction to hits, and the choice of victims.
@@ -122,7 +122,7 @@ impl<W: Weight, O: QueueDiscipline> Policy for QueuePolicy<W, O> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         if let Some(slot) = self.entries.arena.find(request.id) {
             self.order.on_hit(&mut self.entries, slot);

@@ -4,7 +4,7 @@
 use super::{CacheConfig, EvictionLog, Policy};
 use crate::indexed_heap::IndexedHeap;
 use crate::key_id::KeyId;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::weight::Weight;
 
 /// The ranking of objects.
@@ -17,10 +17,10 @@ pub(super) trait RankFunction<W>: Send {
     fn new(setting: &CacheConfig<'_>) -> Self;
 
     /// The value to keep after a request; `before` is `None` if the object was not cached.
-    fn requested(&mut self, before: Option<Self::Mark>, request: &Request) -> Self::Mark;
+    fn requested(&mut self, before: Option<Self::Mark>, request: &CacheRequest) -> Self::Mark;
 
     /// The rank of an object after its last request.
-    fn rank(&self, mark: Self::Mark, request: &Request, weight: W) -> Self::Rank;
+    fn rank(&self, mark: Self::Mark, request: &CacheRequest, weight: W) -> Self::Rank;
 
     /// Called after an object was evicted.
     fn on_evicted(&mut self, id: KeyId, rank: Self::Rank, mark: Self::Mark, weight: W);
@@ -82,7 +82,7 @@ impl<W: Weight, O: RankFunction<W>> Policy for RankedPolicy<W, O> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         if let Some((_, before)) = self.heap.get(request.id) {
             let mark = self.order.requested(Some(before.mark), request);

@@ -7,7 +7,7 @@
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -134,7 +134,7 @@ impl<W: Weight> Policy for S3Fifo<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         if let Some(slot) = self.lists.find(request.id)
             && self.lists.list(slot) != GHOST

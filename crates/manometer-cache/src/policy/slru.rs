@@ -5,7 +5,7 @@ use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH};
 use crate::arena::Slot;
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -113,7 +113,7 @@ impl<W: Weight> Policy for Slru<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         if let Some(slot) = self.lists.find(request.id) {
             self.used = self.used - self.lists.weight_of(slot).get() + weight.get();

@@ -2,8 +2,8 @@
 //! second.
 
 use super::PolicyParameter;
-use crate::request::Request;
-use crate::requests::Requests;
+use crate::request::CacheRequest;
+use crate::requests::RequestSequence;
 
 pub(crate) const REQUESTS_PER_SECOND: PolicyParameter = PolicyParameter {
     name: "rate",
@@ -26,13 +26,13 @@ pub enum TimeSource {
 }
 
 impl TimeSource {
-    pub(crate) fn new(requests: &Requests, requests_per_second: f64) -> Self {
+    pub(crate) fn new(requests: &RequestSequence, requests_per_second: f64) -> Self {
         if requests.are_timed() { Self::Trace } else { Self::RequestRate(requests_per_second as u64) }
     }
 
     /// The second of a request.
     #[inline]
-    pub(super) fn of(self, request: &Request) -> u32 {
+    pub(super) fn of(self, request: &CacheRequest) -> u32 {
         let second = match self {
             Self::Trace => request.time_ns / SECOND_NS,
             Self::RequestRate(per_second) => u64::from(request.position) / per_second,

@@ -4,7 +4,7 @@
 use super::lists::WeightedLists;
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -95,7 +95,7 @@ impl<W: Weight> Policy for TwoQ<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         let known = self.lists.find(request.id).map(|slot| (slot, self.lists.list(slot)));
         if let Some((slot, list)) = known.filter(|(_, list)| *list != OUT) {

@@ -6,7 +6,7 @@ use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share
 use crate::arena::Slot;
 use crate::count_min_sketch::CountMinSketch;
 use crate::key_id::KeyId;
-use crate::request::{Request, RequestFields};
+use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
 
 pub(super) const KIND: PolicyKind = PolicyKind {
@@ -144,7 +144,7 @@ impl<W: Weight> Policy for WTinyLfu<W> {
     }
 
     #[inline]
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let weight = W::of(request.size);
         self.sketch.add(request.id);
         let known = self.lists.find(request.id);

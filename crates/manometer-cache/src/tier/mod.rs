@@ -25,7 +25,7 @@ pub mod workload;
 
 pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
-pub use host::HostSettings;
+pub use host::TierHostSettings;
 pub use second_level::settings::{
     CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
 };

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::device::DeviceSettings;
-use super::host::HostSettings;
+use super::host::TierHostSettings;
 use super::page_cache::PAGE;
 use super::raid_array::{RaidArray, default_chunk, one_device};
 use super::second_level::settings::SecondLevelSettings;
-use super::workload::WorkloadSettings;
+use super::workload::TierWorkloadSettings;
 use crate::CacheError;
 use crate::key_id::KEYS_MAX;
 use crate::raid_level::RaidLevel;
@@ -31,7 +31,7 @@ struct ArrangementFile {
     scale: u64,
     #[serde(default = "one")]
     seed: u64,
-    host: HostSettings,
+    host: TierHostSettings,
     origin: OriginSettings,
     cache: Option<SecondLevelSettings>,
     sweep: Option<CacheSweep>,
@@ -85,7 +85,7 @@ pub struct Arrangement {
     /// The seed of random choices.
     pub seed: u64,
     /// The host.
-    pub host: HostSettings,
+    pub host: TierHostSettings,
     /// The origin.
     pub origin: OriginSettings,
     /// The SSD cache, if any.
@@ -97,7 +97,7 @@ pub struct Arrangement {
     /// The device models by name.
     pub devices: BTreeMap<String, DeviceSettings>,
     /// The workloads by name.
-    pub workloads: BTreeMap<String, WorkloadSettings>,
+    pub workloads: BTreeMap<String, TierWorkloadSettings>,
 }
 
 impl Arrangement {

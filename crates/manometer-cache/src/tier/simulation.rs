@@ -12,20 +12,20 @@ use super::host::{Host, HostCounters};
 use super::io::{IoRequest, TierLevel};
 use super::second_level::{SecondLevelCache, SecondLevelCounters};
 use super::settings::Arrangement;
-use super::storage::Storage;
+use super::storage::TierStorage;
 use super::wakeup::Wakeup;
 use super::workload::{
-    IoRange, RequestGenerator, StepAction, TraceReplay, TraceRequests, TraceSettings, WorkloadKind, WorkloadSettings,
-    WorkloadStep,
+    IoRange, StepAction, StepGenerator, TierWorkloadKind, TierWorkloadSettings, TraceReplay, TraceRequests,
+    TraceSettings, WorkloadStep,
 };
 use crate::CacheError;
-use crate::requests::Requests;
+use crate::requests::RequestSequence;
 
 /// The load on an arrangement.
 #[derive(Debug, Clone)]
 pub enum TierLoad {
     /// One of its workloads.
-    Workload(WorkloadSettings),
+    Workload(TierWorkloadSettings),
     /// A trace.
     Trace(Arc<TraceRequests>, TraceSettings),
 }
@@ -96,10 +96,10 @@ pub fn run_with_progress(
         // Buckets keep their size at every scale.
         cache.policy.set_parameter("buckets", (cache.size.0 / scale / bucket.0) as f64);
     }
-    let mut storage = Storage::new(arrangement.host.controller_cache.0 / scale);
+    let mut storage = TierStorage::new(arrangement.host.controller_cache.0 / scale);
     storage.add(&arrangement.devices[&arrangement.origin.device], arrangement.origin.array(), scale);
     let block = arrangement.cache.as_ref().map_or(1, |cache| cache.block.0);
-    let blocks = Requests::for_blocks(bytes.div_ceil(block) as usize * usize::from(arrangement.cache.is_some()));
+    let blocks = RequestSequence::for_blocks(bytes.div_ceil(block) as usize * usize::from(arrangement.cache.is_some()));
     let mut ram = arrangement.host.ram.0 / scale;
     let mut second = None;
     if let Some(cache) = &arrangement.cache {
@@ -109,10 +109,10 @@ pub fn run_with_progress(
         second = Some(SecondLevelCache::new(cache, size, &blocks, scale, arrangement.seed)?);
     }
     let host = Host::new(&arrangement.host, storage, second, bytes, ram, scale);
-    let (program, warmup, until): (Box<dyn RequestGenerator>, Ns, Ns) = match load {
+    let (program, warmup, until): (Box<dyn StepGenerator>, Ns, Ns) = match load {
         TierLoad::Workload(workload) => {
             let warmup = workload.warmup.nanoseconds() / scale;
-            let ends = matches!(&workload.kind, WorkloadKind::Random(random) if random.loops.is_some());
+            let ends = matches!(&workload.kind, TierWorkloadKind::Random(random) if random.loops.is_some());
             if workload.duration.is_none() && !ends {
                 let text = "the workload never ends: give it a `duration`, or a `random` one `loops`";
                 return Err(CacheError::Invalid(text.to_owned()));
@@ -185,7 +185,7 @@ struct CounterSnapshot {
 
 struct TierSimulation<'a> {
     host: Host<'a>,
-    program: Box<dyn RequestGenerator>,
+    program: Box<dyn StepGenerator>,
     threads: Vec<SimulatedThread>,
     /// Where the last read of each stream ended.
     read_to: Vec<u64>,
@@ -200,7 +200,7 @@ struct TierSimulation<'a> {
 }
 
 impl<'a> TierSimulation<'a> {
-    fn new(host: Host<'a>, program: Box<dyn RequestGenerator>) -> Self {
+    fn new(host: Host<'a>, program: Box<dyn StepGenerator>) -> Self {
         let thread = SimulatedThread {
             phase: ThreadState::Step,
             since: 0,

@@ -1,6 +1,6 @@
 //! The devices of an arrangement: requests to its levels are mapped to array members, whose completions are events.
 
-use super::device::{Device, DeviceCounters, DeviceRequest, DeviceSettings, SsdWear};
+use super::device::{DeviceCounters, DeviceRequest, DeviceSettings, SimulatedDevice, SsdWear};
 use super::events::{EventQueue, Ns};
 use super::flows::Flows;
 use super::io::{LevelIo, TierLevel};
@@ -36,10 +36,10 @@ struct Volume {
 
 /// The devices and their pending requests. `W` is the caller's type of waiter.
 #[derive(Debug)]
-pub struct Storage<W> {
+pub struct TierStorage<W> {
     events: EventQueue<StorageEvent<W>>,
     jobs: Jobs<Waiter<W>>,
-    devices: Vec<Device>,
+    devices: Vec<SimulatedDevice>,
     volumes: Vec<Volume>,
     /// The free room in the controller's cache.
     controller: u64,
@@ -47,7 +47,7 @@ pub struct Storage<W> {
     pieces: Vec<MemberRange>,
 }
 
-impl<W> Storage<W> {
+impl<W> TierStorage<W> {
     /// Storage without devices, below a controller with a write cache.
     pub fn new(controller: u64) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl<W> Storage<W> {
     /// Adds a level of equal devices in an array, the origin first.
     pub fn add(&mut self, settings: &DeviceSettings, array: RaidArray, scale: u64) {
         self.volumes.push(Volume { array, first_device: self.devices.len() });
-        self.devices.extend((0..array.members).map(|_| Device::new(settings, scale)));
+        self.devices.extend((0..array.members).map(|_| SimulatedDevice::new(settings, scale)));
     }
 
     /// The current time.
@@ -147,11 +147,11 @@ impl<W> Storage<W> {
         self.jobs.add(io.job);
         let now = self.events.now();
         match &mut self.devices[device] {
-            Device::Ssd(ssd) => {
+            SimulatedDevice::Ssd(ssd) => {
                 let done = ssd.submit(now, &io);
                 self.events.at(done, StorageEvent::Done(io.job));
             }
-            Device::Disk(disk) => {
+            SimulatedDevice::Disk(disk) => {
                 if let Some(done) = disk.submit(now, io, &mut self.controller) {
                     self.events.at(done, StorageEvent::Done(io.job));
                 }
@@ -168,12 +168,12 @@ impl<W> Storage<W> {
         let now = self.events.now();
         for device in volume.first_device..volume.first_device + volume.array.members as usize {
             let waits = match &mut self.devices[device] {
-                Device::Ssd(ssd) => {
+                SimulatedDevice::Ssd(ssd) => {
                     let flushed = ssd.flush(now);
                     self.events.at(flushed, StorageEvent::Done(job));
                     true
                 }
-                Device::Disk(disk) => disk.flush(job),
+                SimulatedDevice::Disk(disk) => disk.flush(job),
             };
             if waits {
                 self.jobs.add(job);
@@ -189,7 +189,7 @@ impl<W> Storage<W> {
         for piece in &pieces {
             let (first, count) = array.mirrors(piece.member);
             for device in first_device + first..first_device + first + count {
-                if let Device::Ssd(ssd) = &mut self.devices[device] {
+                if let SimulatedDevice::Ssd(ssd) = &mut self.devices[device] {
                     ssd.trim(piece.offset, piece.bytes);
                 }
             }
@@ -202,7 +202,7 @@ impl<W> Storage<W> {
         loop {
             match self.events.next()? {
                 StorageEvent::Time(waiter) => return Some(waiter),
-                StorageEvent::Served(device) => self.served(device),
+                StorageEvent::Served(device) => self.complete_service(device),
                 StorageEvent::Done(job) => {
                     if let Some(waiter) = self.done(job) {
                         return Some(waiter);
@@ -212,9 +212,9 @@ impl<W> Storage<W> {
         }
     }
 
-    fn served(&mut self, device: usize) {
+    fn complete_service(&mut self, device: usize) {
         let now = self.events.now();
-        let Device::Disk(disk) = &mut self.devices[device] else { return };
+        let SimulatedDevice::Disk(disk) = &mut self.devices[device] else { return };
         disk.finish(now, &mut self.controller, |at, job| self.events.at(at, StorageEvent::Done(job)));
         if let Some(served) = disk.start(now) {
             self.events.at(served, StorageEvent::Served(device));
@@ -238,18 +238,18 @@ impl<W> Storage<W> {
         self.devices_of(level).iter().map(|device| device.backlog(self.now(), is_write)).max().unwrap_or(0)
     }
 
-    fn devices_of(&self, level: TierLevel) -> &[Device] {
+    fn devices_of(&self, level: TierLevel) -> &[SimulatedDevice] {
         let Some(volume) = self.volumes.get(level as usize) else { return &[] };
         &self.devices[volume.first_device..volume.first_device + volume.array.members as usize]
     }
 
     /// The counters of each device of a level.
     pub fn device_counters(&self, level: TierLevel) -> Vec<DeviceCounters> {
-        self.devices_of(level).iter().map(Device::counters).collect()
+        self.devices_of(level).iter().map(SimulatedDevice::counters).collect()
     }
 
     /// The wear of each SSD of a level.
     pub fn wear(&self, level: TierLevel) -> Vec<SsdWear> {
-        self.devices_of(level).iter().filter_map(Device::wear).collect()
+        self.devices_of(level).iter().filter_map(SimulatedDevice::wear).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The costs of the cache thesis's arrangements, against its Table 6.3 and what it says of them.
 
 use manometer_cache::cost::{
-    ArrangementCost, ArrangementResult, BreakEven, CostRule, Goal, Prices, SsdLife, break_even, compute_costs,
+    ArrangementCost, ArrangementResult, BreakEven, CostGoal, CostRule, Prices, SsdLife, break_even, compute_costs,
     evaluate_goals, read_results,
 };
 use manometer_testing::repository_file;
@@ -309,7 +309,7 @@ fn goals_are_met_by_the_cheapest_first() {
     let report = |goals: &[&str], results: &Value| {
         let outcomes = read(results.to_string());
         let costs = compute_costs(&outcomes, &shop(), CostRule::Money { years: None }).unwrap().costs;
-        let goals: Vec<Goal> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+        let goals: Vec<CostGoal> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
         evaluate_goals(&goals, &outcomes, &costs)
     };
     let meeting = |goals: &[&str]| report(goals, &pair()).unwrap().meeting;
@@ -326,7 +326,7 @@ fn goals_are_met_by_the_cheapest_first() {
     assert_eq!((verdict.meeting.len(), verdict.unknown.len()), (1, 1));
     assert!(report(&["mail>=400requests/s", "mail>=31"], &unmeasured).unwrap().unknown.is_empty());
     for wrong in ["mail", "mail>=", "mail>=fast", "mail>=0", "mail>=-3MB/s", ">=3", "mail>=3GB/s", "mail>=inf"] {
-        assert!(wrong.parse::<Goal>().is_err(), "{wrong}");
+        assert!(wrong.parse::<CostGoal>().is_err(), "{wrong}");
     }
 }
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array as _, AsArray as _};
 use arrow::datatypes::{Float64Type, UInt64Type};
 use manometer_cache::PolicySpec;
-use manometer_cache::Requests;
+use manometer_cache::RequestSequence;
 use manometer_cache::curve::{CurveOptions, CurvePoint, MissRatioCurve, curves, write_parquet};
 use manometer_cache::sampling::Sampling;
 use manometer_testing::real_data;
-use manometer_trace::{Operation, ReadOptions, Record, TraceError, TraceReader, open};
+use manometer_trace::{ReadOptions, Record, TraceError, TraceOperation, TraceReader, open};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
 
@@ -20,7 +20,8 @@ impl TraceReader for Objects {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         batch.clear();
         let to = (self.1 + 7).min(self.0.len());
-        let record = |(key, size): &(u64, u64)| Record { value_size: Some(*size), ..Record::new(Operation::Get, *key) };
+        let record =
+            |(key, size): &(u64, u64)| Record { value_size: Some(*size), ..Record::new(TraceOperation::Get, *key) };
         batch.extend(self.0[self.1..to].iter().map(record));
         self.1 = to;
         Ok(batch.len())
@@ -42,8 +43,8 @@ proptest! {
         keys in prop::collection::vec(0_u64..60, 1..800), capacities in prop::collection::btree_set(1_u64..80, 1..10),
     ) {
         let objects: Vec<(u64, u64)> = keys.iter().map(|key| (*key, 1 + key % 13)).collect();
-        let requests = Requests::from_keys(keys.iter().copied()).unwrap();
-        let sized = Requests::from_objects(&objects).unwrap();
+        let requests = RequestSequence::from_keys(keys.iter().copied()).unwrap();
+        let sized = RequestSequence::from_objects(&objects).unwrap();
         let capacities: Vec<u64> = capacities.into_iter().collect();
         let lru: PolicySpec = "lru".parse().unwrap();
         // What does not fit in is bypassed by a cache, and lies in the stack all the same.
@@ -64,7 +65,7 @@ proptest! {
     #[test]
     fn other_policies_curves_are_their_simulations(keys in prop::collection::vec(0_u64..60, 1..400)) {
         let objects: Vec<(u64, u64)> = keys.iter().map(|key| (*key, 1)).collect();
-        let requests = Requests::from_keys(keys.iter().copied()).unwrap();
+        let requests = RequestSequence::from_keys(keys.iter().copied()).unwrap();
         for policy in ["arc", "opt", "s3-fifo"] {
             let choice: PolicySpec = policy.parse().unwrap();
             for point in drawn(policy, &objects, &wanted(&[], false, Sampling::Keys(1000))).points {

@@ -3,7 +3,7 @@
 use manometer_cache::PolicySpec;
 use manometer_cache::admission::ADMISSIONS;
 use manometer_cache::policy::POLICIES;
-use manometer_cache::{CacheCounters, Requests};
+use manometer_cache::{CacheCounters, RequestSequence};
 
 fn choices() -> Vec<PolicySpec> {
     let plain = POLICIES.iter().map(|kind| kind.name.to_owned());
@@ -15,7 +15,7 @@ fn choices() -> Vec<PolicySpec> {
     plain.chain(admitted).map(|text| text.parse().unwrap()).collect()
 }
 
-fn device_counters(requests: &Requests, by_size: bool, capacity: u64) -> Vec<(PolicySpec, CacheCounters)> {
+fn device_counters(requests: &RequestSequence, by_size: bool, capacity: u64) -> Vec<(PolicySpec, CacheCounters)> {
     let run = |choice: &PolicySpec| choice.create(capacity, requests, by_size, 1).run(requests);
     choices().into_iter().map(|choice| (choice.clone(), run(&choice))).collect()
 }
@@ -23,7 +23,7 @@ fn device_counters(requests: &Requests, by_size: bool, capacity: u64) -> Vec<(Po
 #[test]
 fn without_requests_there_are_no_misses() {
     for capacity in [0, 1, 1000, u64::MAX] {
-        for (choice, counters) in device_counters(&Requests::from_keys([]).unwrap(), false, capacity) {
+        for (choice, counters) in device_counters(&RequestSequence::from_keys([]).unwrap(), false, capacity) {
             assert_eq!(counters, CacheCounters::default(), "{choice}");
             assert_eq!(counters.miss_ratio(), None, "{choice}");
         }
@@ -32,8 +32,8 @@ fn without_requests_there_are_no_misses() {
 
 #[test]
 fn without_room_everything_passes_by() {
-    let by_key = Requests::from_keys([1, 2, 1, 1]).unwrap();
-    let by_size = Requests::from_objects(&[(1, 0), (2, 7), (1, 0), (1, 1)]).unwrap();
+    let by_key = RequestSequence::from_keys([1, 2, 1, 1]).unwrap();
+    let by_size = RequestSequence::from_objects(&[(1, 0), (2, 7), (1, 0), (1, 1)]).unwrap();
     for (choice, counters) in device_counters(&by_key, false, 0).into_iter().chain(device_counters(&by_size, true, 0)) {
         assert_eq!((counters.misses, counters.bypassed), (4, 4), "{choice}");
     }
@@ -41,7 +41,8 @@ fn without_room_everything_passes_by() {
 
 #[test]
 fn an_empty_object_takes_as_much_as_one_of_a_byte() {
-    let sized = |size| Requests::from_objects(&(0..3000).map(|at| (at * at % 97, size)).collect::<Vec<_>>()).unwrap();
+    let sized =
+        |size| RequestSequence::from_objects(&(0..3000).map(|at| (at * at % 97, size)).collect::<Vec<_>>()).unwrap();
     let of_a_byte = device_counters(&sized(1), true, 20);
     for ((choice, empty), (_, byte)) in device_counters(&sized(0), true, 20).into_iter().zip(of_a_byte) {
         assert_eq!((empty.misses, empty.bypassed), (byte.misses, 0), "{choice}");
@@ -51,7 +52,7 @@ fn an_empty_object_takes_as_much_as_one_of_a_byte() {
 
 #[test]
 fn what_admits_everything_fills_up() {
-    let requests = Requests::from_keys(0..1000).unwrap();
+    let requests = RequestSequence::from_keys(0..1000).unwrap();
     let partitioned =
         ["bcache:buckets=7", "bcache-fifo:buckets=7", "bcache-random:buckets=7"].map(|text| text.parse().unwrap());
     let admit_late = ["dm-cache-mq", "dm-cache-smq", "lru+tinylfu"];
@@ -73,7 +74,7 @@ fn what_admits_everything_fills_up() {
 #[test]
 fn objects_larger_than_the_cache_pass_by_and_harm_nothing() {
     let objects = [(1, 4), (2, 11), (1, 4), (2, u64::MAX), (1, 12), (1, 4), (3, 0), (3, 0)];
-    for (choice, counters) in device_counters(&Requests::from_objects(&objects).unwrap(), true, 10) {
+    for (choice, counters) in device_counters(&RequestSequence::from_objects(&objects).unwrap(), true, 10) {
         assert_eq!(counters.bypassed, 3, "{choice}");
         let misses = match choice.to_string().as_str() {
             "dm-cache-mq" | "dm-cache-smq" => 8,
@@ -92,7 +93,9 @@ fn with_all_the_room_there_is_only_the_first_request_of_a_key_misses() {
         for by_size in [false, true] {
             let objects: Vec<(u64, u64)> = (0..3000).map(|at| (at * at % 50, 9)).collect();
             let keys = objects.iter().map(|(key, _)| *key);
-            let requests = if by_size { Requests::from_objects(&objects) } else { Requests::from_keys(keys) }.unwrap();
+            let requests =
+                if by_size { RequestSequence::from_objects(&objects) } else { RequestSequence::from_keys(keys) }
+                    .unwrap();
             for (choice, counters) in device_counters(&requests, by_size, capacity) {
                 let keys = requests.keys() as u64;
                 let misses = match choice.to_string().as_str() {
@@ -111,7 +114,7 @@ fn with_all_the_room_there_is_only_the_first_request_of_a_key_misses() {
 
 #[test]
 fn one_key_misses_once() {
-    let requests = Requests::from_keys([7; 100]).unwrap();
+    let requests = RequestSequence::from_keys([7; 100]).unwrap();
     for (choice, counters) in device_counters(&requests, false, 1) {
         let misses = match choice.to_string().as_str() {
             // All within the first second, in which nothing is promoted.
@@ -125,7 +128,7 @@ fn one_key_misses_once() {
 
 #[test]
 fn chance_is_the_seeds() {
-    let requests = Requests::from_keys((0..20_000).map(|at| at * at % 997 % 300)).unwrap();
+    let requests = RequestSequence::from_keys((0..20_000).map(|at| at * at % 997 % 300)).unwrap();
     for text in ["random", "lecar", "hyperbolic", "bcache-random", "lru+probability"] {
         let choice: PolicySpec = text.parse().unwrap();
         let misses = |seed| choice.create(50, &requests, false, seed).run(&requests).misses;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use manometer_cache::PolicySpec;
 use manometer_cache::simulate::simulate;
-use manometer_cache::{Request, Requests};
+use manometer_cache::{CacheRequest, RequestSequence};
 use manometer_testing::real_data;
 use manometer_trace::{ReadOptions, open};
 use serde::Deserialize;
 
 fn misses(policy: &str, capacity: u64, keys: &[u64]) -> u64 {
-    let requests = Requests::from_keys(keys.iter().copied()).unwrap();
+    let requests = RequestSequence::from_keys(keys.iter().copied()).unwrap();
     let choice: PolicySpec = policy.parse().unwrap();
     choice.create(capacity, &requests, false, 1).run(&requests).misses
 }
@@ -33,11 +33,12 @@ fn lirs_keeps_what_table_3_1_says() {
     let table = [a, d, b, c, b, a, d, a, e];
     let held_after = |then: &[u64]| {
         let keys = [&[a, b][..], &table, then].concat();
-        let requests = Requests::from_keys([a, b, c, d, e].into_iter().chain(keys.iter().copied())).unwrap();
+        let requests = RequestSequence::from_keys([a, b, c, d, e].into_iter().chain(keys.iter().copied())).unwrap();
         let choice: PolicySpec = "lirs:queue=0.4".parse().unwrap();
         let mut cache = choice.create(4, &requests, false, 1);
         for (position, key) in keys.iter().enumerate() {
-            let request = Request { id: *key as u32, position: position as u32, size: 1, is_write: false, time_ns: 0 };
+            let request =
+                CacheRequest { id: *key as u32, position: position as u32, size: 1, is_write: false, time_ns: 0 };
             cache.request(&request);
         }
         [a, b, c, d, e].into_iter().filter(|key| cache.holds(*key as u32)).collect::<Vec<_>>()
@@ -88,7 +89,7 @@ fn misses_are_those_of_the_independent_simulators() {
     let mut wrong = Vec::new();
     for ((trace, len), references) in runs {
         let Some(keys) = keys(trace) else { continue };
-        let requests = Requests::from_keys(keys.into_iter().take(len)).unwrap();
+        let requests = RequestSequence::from_keys(keys.into_iter().take(len)).unwrap();
         assert_eq!(requests.len(), len, "{trace}");
         for Reference { algorithm, cache_size, n_miss, .. } in references {
             let policy = match algorithm.as_str() {
@@ -124,7 +125,7 @@ fn hit_ratios_are_those_of_the_arc_paper() {
     let Some(published) = read::<Vec<Published>>("published.json") else { return };
     for trace in ["OLTP", "P2", "P3"] {
         let Some(keys) = keys(&format!("arc/{trace}")) else { return };
-        let requests = Requests::from_keys(keys).unwrap();
+        let requests = RequestSequence::from_keys(keys).unwrap();
         let points = published.iter().filter(|point| point.trace == trace && point.paper.starts_with("ARC"));
         for Published { policy, cache_pages, hit_pct, simulated_here, .. } in points {
             let capacity = cache_pages.unwrap();

@@ -1,9 +1,9 @@
 //! Policies that work by the second take it from the requests' times, and without those from their number.
 
 use manometer_cache::PolicySpec;
-use manometer_cache::Requests;
+use manometer_cache::RequestSequence;
 use manometer_cache::policy::{POLICIES, TimeSource};
-use manometer_trace::{Operation, Record, TraceError, TraceReader};
+use manometer_trace::{Record, TraceError, TraceOperation, TraceReader};
 
 /// Records that are read at once.
 struct Once(Vec<Record>);
@@ -16,15 +16,15 @@ impl TraceReader for Once {
 }
 
 /// Requests as a policy reads them, in a skewed order, so many a second from a time on, in a trace with times or without.
-fn requests(policy: &PolicySpec, per_second: u64, from_second: u64, has_times: bool) -> Requests {
+fn requests(policy: &PolicySpec, per_second: u64, from_second: u64, has_times: bool) -> RequestSequence {
     let record = |at: u64| {
         let key = (at * at % 1009) * (at % 31) / 40;
         let time_ns = from_second * 1_000_000_000 + at * 1_000_000_000 / per_second;
-        let operation = if at.is_multiple_of(5) { Operation::Put } else { Operation::Get };
+        let operation = if at.is_multiple_of(5) { TraceOperation::Put } else { TraceOperation::Get };
         Record { time_ns: has_times.then_some(time_ns), ..Record::new(operation, key) }
     };
     let mut trace = Once((0..60_000).map(record).collect());
-    Requests::read(&mut trace, policy.kind().details).unwrap()
+    RequestSequence::read(&mut trace, policy.kind().details).unwrap()
 }
 
 fn misses(text: &str, per_second: u64, from_second: u64, has_times: bool) -> u64 {

@@ -14,7 +14,7 @@ use manometer_measure::recording::check_room;
 
 pub use error::RunError;
 
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 use crate::isolate;
 use crate::lock::DirectoryLock;
 use crate::prepare::disk_fit::record_fit;

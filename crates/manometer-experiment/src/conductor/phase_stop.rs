@@ -65,7 +65,7 @@ pub(super) struct LiveMetrics {
 
 impl LiveMetrics {
     pub(super) fn new(plan: &Plan) -> Self {
-        let metric = |workload: &manometer_measure::plan::Workload| {
+        let metric = |workload: &manometer_measure::plan::PlannedWorkload| {
             let own = (workload.role == Role::Primary).then(|| Metric::of(&plan.criterion).ok()).flatten();
             let unit = ThroughputUnit::of(&workload.unit).unwrap_or(ThroughputUnit::Requests);
             own.unwrap_or(Metric::Throughput(unit))
@@ -186,7 +186,7 @@ fn percentile_ns(text: &str, percentile: Percentile) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use manometer_measure::plan::{BetterDirection, Criterion, Workload};
+    use manometer_measure::plan::{BetterDirection, Criterion, PlannedWorkload};
     use manometer_workload::sample::OperationSample;
 
     use super::*;
@@ -215,7 +215,7 @@ mod tests {
             reference: false,
             goal: None,
             interleaved: None,
-            workloads: vec![Workload {
+            workloads: vec![PlannedWorkload {
                 name: "db".to_owned(),
                 role: Role::Primary,
                 kind: "kv".to_owned(),

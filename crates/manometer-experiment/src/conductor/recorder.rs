@@ -281,9 +281,9 @@ mod tests {
 
     /// An observer with a row at its second sample only, and another one at the end.
     #[derive(Default)]
-    struct Rare(u32);
+    struct RareObserver(u32);
 
-    impl Observer for Rare {
+    impl Observer for RareObserver {
         fn series(&self) -> &str {
             "health"
         }
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn only_non_empty_rows_of_an_observer_are_recorded() {
         let (mut recorder, out, _dir) = recorder();
-        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(Rare::default())];
+        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(RareObserver::default())];
         for t_ns in 1..4 {
             recorder.observe(t_ns, &mut observers).unwrap();
         }
@@ -324,7 +324,7 @@ mod tests {
         let recording = Recording::open(&out).unwrap();
         let health = recording.samples("health").unwrap();
         assert_eq!(health.t_ns, [2, 4], "the last row has the time at which the phase ended");
-        assert_eq!(health.columns, Rare::default().columns());
+        assert_eq!(health.columns, RareObserver::default().columns());
         let foreign = recording.events.iter().filter(|line| matches!(line.event, Event::ForeignProcess { pid: 7, .. }));
         assert_eq!(foreign.map(|line| line.t_ns).collect::<Vec<_>>(), [4]);
     }

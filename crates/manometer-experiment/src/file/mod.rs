@@ -18,7 +18,7 @@ pub use real_vs_synthetic::RealVsSynthetic;
 pub use schema::json_schema;
 
 use self::source::Sources;
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 
 /// Reads the experiment file at `path` and the files that it extends, applies the `--set` changes `sets`, and checks the
 /// whole.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::experiment::{PhaseStop, PlanDesign, PrepareSettings, RunOrder, SweepStop};
+use crate::definition::{PhaseStop, PlanDesign, PrepareSettings, RunOrder, SweepStop};
 use crate::limits::{Isolation, Limits};
 
 /// An experiment: how much a primary loses to its neighbours on one device.

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::doctor::{Answer, Cgroups, ContainerProgram, Hierarchy};
-use manometer_measure::host::{Device, device_of, layers_of};
+use manometer_measure::host::{BlockDevice, device_of, layers_of};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::cgroup_files::CgroupVersion;
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 use crate::limits::Isolation;
 
 /// The capabilities of the host that isolation depends on.
@@ -51,7 +51,7 @@ impl HostCapabilities {
     /// Reads the capabilities that `experiment` needs.
     pub(super) fn read(experiment: &Experiment) -> Self {
         let device = device_of(&experiment.directory);
-        let disk = device.as_ref().and_then(|device| Device::at(&device.disk_sysfs()));
+        let disk = device.as_ref().and_then(|device| BlockDevice::at(&device.disk_sysfs()));
         let disk = disk.map(|disk| format!("{}:{}", disk.major, disk.minor));
         let cgroups = Cgroups::read();
         let qos = cgroups.v2.as_ref().and_then(|v2| fs::read_to_string(v2.mounted_at.join("io.cost.qos")).ok());
@@ -94,9 +94,9 @@ impl HostCapabilities {
 }
 
 /// The nearest block queues below `device` with a choice of schedulers, such as those of the disks of an array.
-fn queues(device: &Device) -> Vec<BlockQueue> {
+fn queues(device: &BlockDevice) -> Vec<BlockQueue> {
     let layers = layers_of(device);
-    let queue = |device: &Device| {
+    let queue = |device: &BlockDevice| {
         let disk = device.disk_sysfs();
         let file = disk.join("queue/scheduler");
         BlockQueue::parse(disk.file_name()?.to_str()?, file.clone(), &fs::read_to_string(&file).ok()?)

@@ -25,7 +25,7 @@ use manometer_measure::doctor::Cgroups;
 pub(crate) use placement::WorkerPlacement;
 pub(crate) use run_isolation::RunIsolation;
 
-use crate::experiment::{Experiment, Workload, format_settings};
+use crate::definition::{Experiment, ExperimentWorkload, format_settings};
 use crate::limits::Isolation;
 
 /// Removes the control groups of killed runs, and restores the host settings that a killed run in the device directory
@@ -53,7 +53,7 @@ pub fn describe(experiment: &Experiment) -> Vec<String> {
     if !unsupported::requires_isolation(experiment) {
         return Vec::new();
     }
-    let workload = |workload: &Workload| {
+    let workload = |workload: &ExperimentWorkload| {
         let isolation = match workload.isolation {
             Isolation::None => "none",
             Isolation::Cgroup => "cgroup",

@@ -13,7 +13,7 @@ use super::host::{HostCapabilities, line_of};
 use super::host_settings::HostSettings;
 use super::placement::WorkerPlacement;
 use super::unsupported::{requires_isolation, unsupported, uses_bfq};
-use crate::experiment::{Experiment, Workload, workloads_in_phases};
+use crate::definition::{Experiment, ExperimentWorkload, workloads_in_phases};
 use crate::limits::{Isolation, IsolationSetting, Limits};
 
 /// The control groups, containers and changed host settings of a run. Dropping it removes and restores them: all workers
@@ -41,7 +41,7 @@ impl RunIsolation {
     /// Isolates the workloads of `experiment`. Leftovers of killed runs are removed already ([`super::clean_up`]).
     pub(crate) fn begin(experiment: &Experiment) -> Result<Self, IsolateError> {
         let mut host_settings = HostSettings::unchanged(&experiment.directory);
-        let isolated = |workload: &Workload| IsolatedWorkload {
+        let isolated = |workload: &ExperimentWorkload| IsolatedWorkload {
             name: workload.name.clone(),
             isolation: workload.isolation,
             limits: workload.limits.clone(),
@@ -140,7 +140,8 @@ impl RunIsolation {
 
     /// Whether any phase of `experiment` limits writes in version 1, which does not limit writes through the page cache.
     pub(crate) fn limits_direct_writes_only(&self, experiment: &Experiment) -> bool {
-        let limits_writes = |workload: &Workload| workload.limits.io_max.is_some_and(|max| max.limits_writes());
+        let limits_writes =
+            |workload: &ExperimentWorkload| workload.limits.io_max.is_some_and(|max| max.limits_writes());
         self.version == Some(CgroupVersion::V1) && workloads_in_phases(experiment).iter().any(limits_writes)
     }
 }

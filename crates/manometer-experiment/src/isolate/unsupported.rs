@@ -5,7 +5,7 @@ use manometer_measure::doctor::{Check, containers};
 use super::cgroup::is_used;
 use super::cgroup_files::{CgroupVersion, controllers, is_supported};
 use super::host::{HostCapabilities, is_writable};
-use crate::experiment::{Experiment, Workload, workloads_in_phases};
+use crate::definition::{Experiment, ExperimentWorkload, workloads_in_phases};
 use crate::limits::{Isolation, Limits};
 
 /// The maximum weight of bfq.
@@ -13,8 +13,9 @@ const MAX_BFQ_WEIGHT: u16 = 1000;
 
 /// Whether `experiment` isolates or limits a workload, or sets the device's scheduler.
 pub(super) fn requires_isolation(experiment: &Experiment) -> bool {
-    let is_isolated =
-        |workload: &Workload| workload.isolation != Isolation::None || workload.limits.names_set().next().is_some();
+    let is_isolated = |workload: &ExperimentWorkload| {
+        workload.isolation != Isolation::None || workload.limits.names_set().next().is_some()
+    };
     experiment.scheduler.is_some() || experiment.workloads().any(is_isolated)
 }
 
@@ -40,7 +41,7 @@ fn with_remedy(reason: &str, check: &Check) -> String {
 }
 
 /// Why the isolation of `workload` is not supported.
-fn unsupported_isolation(workload: &Workload, host: &HostCapabilities) -> Option<String> {
+fn unsupported_isolation(workload: &ExperimentWorkload, host: &HostCapabilities) -> Option<String> {
     let cgroups = host.cgroups.check();
     match workload.isolation {
         Isolation::None => None,
@@ -67,7 +68,7 @@ fn can_create_groups(host: &HostCapabilities, version: CgroupVersion) -> bool {
 /// Why the limit `name` of `workload` is not supported.
 fn unsupported_limit(
     experiment: &Experiment,
-    workload: &Workload,
+    workload: &ExperimentWorkload,
     name: &str,
     host: &HostCapabilities,
 ) -> Option<String> {

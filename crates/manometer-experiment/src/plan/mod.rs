@@ -2,10 +2,10 @@
 
 mod block_orders;
 
-use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan, Role, Settings, Workload as PlannedWorkload};
+use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan, PlannedWorkload, Role, Settings};
 
 use self::block_orders::block_orders;
-use crate::experiment::{BlockTimes, Experiment, PhaseState, Workload, format_settings, phase_states};
+use crate::definition::{BlockTimes, Experiment, ExperimentWorkload, PhaseState, format_settings, phase_states};
 
 /// The plan of one run of `experiment`.
 pub fn plan(experiment: &Experiment) -> Plan {
@@ -79,7 +79,7 @@ fn in_blocks(phase: Phase, blocks: BlockTimes) -> Phase {
     Phase { duration_s: rounds * blocks.measured_s(), settle_s: rounds * blocks.washout.seconds(), ..phase }
 }
 
-fn planned_workload(role: Role, workload: &Workload) -> PlannedWorkload {
+fn planned_workload(role: Role, workload: &ExperimentWorkload) -> PlannedWorkload {
     PlannedWorkload {
         name: workload.name.clone(),
         role,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::ledger::{LedgerEntries, PreparedData};
 use super::space::Space;
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 
 /// How much of the device and of the file system is in use at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

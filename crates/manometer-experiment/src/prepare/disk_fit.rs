@@ -13,7 +13,7 @@ use manometer_measure::host::mount;
 use super::ledger::{Ledger, LedgerEntries, LedgerEntry, LedgerError};
 use super::snapshot::snapshots;
 use super::space::allocated_bytes;
-use crate::experiment::{DiskFit, Experiment, decimal_exponent};
+use crate::definition::{DiskFit, Experiment, decimal_exponent};
 
 /// The share of the available space that an experiment may fill.
 const MAX_SHARE: f64 = 0.5;

@@ -15,12 +15,12 @@ use super::device_state::{CopyUsage, SpaceUsage};
 use super::error::PrepareError;
 use super::ledger::{Ledger, LedgerEntry, PreparedData};
 use super::scratch::{SCRATCH_FOLDER, remove_scratch};
-use super::session::{Stage, Until, session};
+use super::session::{PrepareContext, StopCondition, session};
 use super::settle::{SettleMonitor, SettleResult};
 use super::snapshot::{self, snapshots};
 use super::steps::{self, PrepareStep};
 use super::write_account::WriteAccount;
-use crate::experiment::{Experiment, Precondition, Workload};
+use crate::definition::{Experiment, ExperimentWorkload, Precondition};
 use crate::progress::ProgressUpdate;
 use crate::setup::{RunSetup, existing_data_policy, worker_seed};
 
@@ -35,7 +35,7 @@ pub(super) struct StepExecutor<'a, 'b> {
     experiment: &'a Experiment,
     setup: &'a RunSetup<'a>,
     ledger: &'a mut Ledger,
-    stage: Stage<'b>,
+    stage: PrepareContext<'b>,
     created: BTreeSet<PathBuf>,
     /// The name of the snapshot from which the primary's database was created or restored.
     snapshot: Option<String>,
@@ -50,7 +50,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         ledger: &'a mut Ledger,
         watch: &'b mut dyn FnMut(ProgressUpdate<'_>),
     ) -> Self {
-        let stage = Stage { program: &setup.program, interrupted: setup.interrupted, watch };
+        let stage = PrepareContext { program: &setup.program, interrupted: setup.interrupted, watch };
         Self { experiment, setup, ledger, stage, created: BTreeSet::new(), snapshot: None, copies: None }
     }
 
@@ -76,7 +76,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         &mut self,
         what: &'static str,
         job: &Job,
-        until: Until,
+        until: StopCondition,
         begun: Option<PreparedData>,
     ) -> Result<(Option<SettleResult>, u64), PrepareError> {
         let (directory, limit) = (&self.experiment.directory, self.experiment.write_budget);
@@ -97,7 +97,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         let settings = WorkloadSettings::Io(fill_settings(kind, file_bytes));
         let job = self.job(SCRATCH_FOLDER, settings, DatabaseReuse::Remake, self.experiment.seed);
         let what = if kind == Precondition::Sequential { "writing sequentially" } else { "writing randomly" };
-        let filled = self.run_accounted("precondition", &job, Until::Written(file_bytes, what), None);
+        let filled = self.run_accounted("precondition", &job, StopCondition::Written(file_bytes, what), None);
         let removed = remove_scratch(&self.experiment.directory);
         let (_, bytes) = filled?;
         removed?;
@@ -120,14 +120,15 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
             ended: false,
         };
         let (settings, until) = match &workload.settings {
-            WorkloadSettings::Io(io) if rewrite => {
-                (WorkloadSettings::Io(rewrite_settings(io)), Until::Written(io.file_size.0, "rewriting randomly"))
-            }
+            WorkloadSettings::Io(io) if rewrite => (
+                WorkloadSettings::Io(rewrite_settings(io)),
+                StopCondition::Written(io.file_size.0, "rewriting randomly"),
+            ),
             settings => match self.experiment.prepare.settle.filter(|_| settles) {
                 Some(max_time) => {
-                    (settings.clone(), Until::Settled(Box::new(SettleMonitor::new(max_time, settings.unit()))))
+                    (settings.clone(), StopCondition::Settled(Box::new(SettleMonitor::new(max_time, settings.unit()))))
                 }
-                None => (settings.clone(), Until::Ready),
+                None => (settings.clone(), StopCondition::Ready),
             },
         };
         let existing = self.existing_data_policy(&workload, seed, &folder);
@@ -152,7 +153,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     }
 
     /// What a worker of `workload` may do with our data in `folder`.
-    fn existing_data_policy(&self, workload: &Workload, seed: u64, folder: &Path) -> DatabaseReuse {
+    fn existing_data_policy(&self, workload: &ExperimentWorkload, seed: u64, folder: &Path) -> DatabaseReuse {
         let policy = existing_data_policy(self.setup.reuse, self.setup.created.contains(folder));
         let is_for_snapshot = self.experiment.prepare.snapshot && self.experiment.is_primary(workload);
         if policy != DatabaseReuse::Renew || !is_for_snapshot {

@@ -7,7 +7,7 @@ use super::ledger::PreparedData;
 use super::snapshot;
 use super::space::Space;
 use super::steps::DirectoryState;
-use crate::experiment::{Experiment, Precondition};
+use crate::definition::{Experiment, Precondition};
 
 /// Preconditioning must fill this share of the file system to be representative.
 const MIN_FILLED_SHARE: f64 = 0.5;

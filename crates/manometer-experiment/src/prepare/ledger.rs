@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::settle::SettleResult;
 use super::write_counter::{CountSource, CounterReading};
-use crate::experiment::{DiskFit, Precondition};
+use crate::definition::{DiskFit, Precondition};
 
 /// The name of the ledger in the device directory.
 pub const LEDGER_FILE: &str = ".manometer-ledger.jsonl";

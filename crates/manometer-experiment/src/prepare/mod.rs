@@ -41,7 +41,7 @@ use self::scratch::remove_scratch;
 pub use self::snapshot_error::SnapshotError;
 use self::steps::changes_requests;
 pub use self::steps::{DirectoryState, PrepareScope, PrepareStep};
-use crate::experiment::{Experiment, Precondition};
+use crate::definition::{Experiment, Precondition};
 use crate::progress::ProgressUpdate;
 use crate::setup::RunSetup;
 

@@ -13,7 +13,7 @@ use super::ledger::LedgerEntries;
 use super::space::{Space, allocated_bytes};
 use super::steps::{DirectoryState, PrepareScope, PrepareStep, created_by_workers};
 use super::write_account::WriteBudget;
-use crate::experiment::{Experiment, PrepareSettings, Workload};
+use crate::definition::{Experiment, ExperimentWorkload, PrepareSettings};
 
 /// Checks that `steps`, and the data that the workers of the run create, fit into the space and the budget.
 ///
@@ -25,7 +25,7 @@ pub(super) fn check_before(
     (state, steps): (&DirectoryState, &[PrepareStep]),
     scope: PrepareScope,
 ) -> Result<(), PrepareError> {
-    let by_workers: Vec<&Workload> = match scope {
+    let by_workers: Vec<&ExperimentWorkload> = match scope {
         PrepareScope::Run => created_by_workers(experiment, state, steps).collect(),
         PrepareScope::AllData => Vec::new(),
     };
@@ -57,7 +57,7 @@ pub(super) fn check_after_step(experiment: &Experiment) -> Result<(), PrepareErr
 
 /// The bytes that `steps` and the workers of `by_workers` write at least: copies may share blocks, and engines may
 /// compress.
-fn certain_bytes(experiment: &Experiment, by_workers: &[&Workload], steps: &[PrepareStep]) -> u64 {
+fn certain_bytes(experiment: &Experiment, by_workers: &[&ExperimentWorkload], steps: &[PrepareStep]) -> u64 {
     let is_compressible = |name: &str| {
         let settings = experiment.workload(name).map(|(_, workload)| &workload.settings);
         matches!(settings, Some(WorkloadSettings::Kv(kv)) if KvPlan::new(kv).is_ok_and(|plan| plan.is_compressible()))
@@ -72,13 +72,13 @@ fn certain_bytes(experiment: &Experiment, by_workers: &[&Workload], steps: &[Pre
 }
 
 /// The additional space for the data that `steps` and the workers of `by_workers` create, and for copies of them.
-fn additional_bytes(experiment: &Experiment, by_workers: &[&Workload], steps: &[PrepareStep]) -> u64 {
+fn additional_bytes(experiment: &Experiment, by_workers: &[&ExperimentWorkload], steps: &[PrepareStep]) -> u64 {
     let created = steps.iter().filter_map(|step| match step {
         PrepareStep::Data { workload, bytes, .. } if *bytes > 0 => Some(experiment.workload(workload)?.1),
         _ => None,
     });
     // New data replace those in the folder.
-    let growth = |workload: &Workload| {
+    let growth = |workload: &ExperimentWorkload| {
         let released = released_bytes(&experiment.folder(&workload.name));
         workload.settings.bytes_to_prepare().saturating_sub(released)
     };

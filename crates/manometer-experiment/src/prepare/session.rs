@@ -24,7 +24,7 @@ const POLL_NS: u64 = 100_000_000;
 const END_PATIENCE_NS: u64 = 600_000_000_000;
 
 /// The end of a session.
-pub(super) enum Until {
+pub(super) enum StopCondition {
     /// Its data is created.
     Ready,
     /// It has written this many bytes; with a description.
@@ -34,7 +34,7 @@ pub(super) enum Until {
 }
 
 /// The common parameters of the sessions of one preparation.
-pub(super) struct Stage<'a> {
+pub(super) struct PrepareContext<'a> {
     pub program: &'a Path,
     pub interrupted: &'a AtomicBool,
     pub watch: &'a mut dyn FnMut(ProgressUpdate<'_>),
@@ -43,9 +43,9 @@ pub(super) struct Stage<'a> {
 /// Runs `job` in its own worker until `until`, waits for the worker to end, and returns how it settled, if requested. Once
 /// the data exists, before it is used, the ledger gets the entries of `begun`.
 pub(super) fn session(
-    stage: &mut Stage<'_>,
+    stage: &mut PrepareContext<'_>,
     job: &Job,
-    until: Until,
+    until: StopCondition,
     begun: Option<PreparedData>,
     account: &mut WriteAccount<'_>,
 ) -> Result<Option<SettleResult>, PrepareError> {
@@ -58,22 +58,22 @@ pub(super) fn session(
     let worker = controller.start_process(&mut command, job, Ok).map_err(|error| failed(error.to_string()))?;
     account.add_process(controller.pid(worker));
     let mut session =
-        Session { stage, job, until, begun, controller, worker, account, written_bytes: 0, going_ns: None };
+        PrepareSession { stage, job, until, begun, controller, worker, account, written_bytes: 0, going_ns: None };
     let settled = session.run()?;
     session.end()?;
     Ok(settled)
 }
 
 /// The consequence of a message.
-enum Next {
+enum MessageOutcome {
     GoOn,
     Enough(Option<SettleResult>),
 }
 
-struct Session<'a, 'b, 'c> {
-    stage: &'a mut Stage<'b>,
+struct PrepareSession<'a, 'b, 'c> {
+    stage: &'a mut PrepareContext<'b>,
     job: &'a Job,
-    until: Until,
+    until: StopCondition,
     begun: Option<PreparedData>,
     controller: Controller,
     worker: usize,
@@ -83,18 +83,18 @@ struct Session<'a, 'b, 'c> {
     going_ns: Option<u64>,
 }
 
-impl Session<'_, '_, '_> {
+impl PrepareSession<'_, '_, '_> {
     fn run(&mut self) -> Result<Option<SettleResult>, PrepareError> {
-        let mut look_ns = MonotonicClock.now_ns();
+        let mut check_ns = MonotonicClock.now_ns();
         loop {
             let now_ns = MonotonicClock.now_ns();
-            if now_ns >= look_ns {
-                look_ns = now_ns + POLL_NS;
-                self.look(now_ns)?;
+            if now_ns >= check_ns {
+                check_ns = now_ns + POLL_NS;
+                self.check(now_ns)?;
             }
             match self.controller.receive(Duration::from_nanos(POLL_NS)) {
                 Some((_, WorkerEvent::Message(_, message))) => {
-                    if let Next::Enough(settled) = self.handle_message(message)? {
+                    if let MessageOutcome::Enough(settled) = self.handle_message(message)? {
                         return Ok(settled);
                     }
                 }
@@ -109,7 +109,7 @@ impl Session<'_, '_, '_> {
         }
     }
 
-    fn look(&mut self, now_ns: u64) -> Result<(), PrepareError> {
+    fn check(&mut self, now_ns: u64) -> Result<(), PrepareError> {
         if self.stage.interrupted.load(Ordering::Relaxed) {
             return Err(PrepareError::Interrupted);
         }
@@ -120,7 +120,7 @@ impl Session<'_, '_, '_> {
         PrepareError::Workload { workload: self.job.name.clone(), text }
     }
 
-    fn handle_message(&mut self, message: Message) -> Result<Next, PrepareError> {
+    fn handle_message(&mut self, message: Message) -> Result<MessageOutcome, PrepareError> {
         match message {
             Message::Progress { what, done, total } => {
                 (self.stage.watch)(ProgressUpdate::Preparing { workload: &self.job.name, what: &what, done, total });
@@ -129,8 +129,8 @@ impl Session<'_, '_, '_> {
                 if let Some(begun) = self.begun.take() {
                     self.account.ledger().append_prepared(begun)?;
                 }
-                if matches!(self.until, Until::Ready) {
-                    return Ok(Next::Enough(None));
+                if matches!(self.until, StopCondition::Ready) {
+                    return Ok(MessageOutcome::Enough(None));
                 }
                 self.controller.send(self.worker, &Control::Go);
                 self.going_ns = Some(MonotonicClock.now_ns());
@@ -144,25 +144,25 @@ impl Session<'_, '_, '_> {
             | Message::Replayed { .. }
             | Message::Done => {}
         }
-        Ok(Next::GoOn)
+        Ok(MessageOutcome::GoOn)
     }
 
-    fn sampled(&mut self, sample: &Sample) -> Next {
+    fn sampled(&mut self, sample: &Sample) -> MessageOutcome {
         // An interval that began before `go` does not count.
         let begin_ns = sample.t_ns.saturating_sub(sample.length_ns);
         let whole = self.going_ns.is_some_and(|going_ns| begin_ns >= going_ns);
         let (what, done, total, next) = match &mut self.until {
-            Until::Ready => return Next::GoOn,
-            Until::Written(wanted_bytes, what) => {
+            StopCondition::Ready => return MessageOutcome::GoOn,
+            StopCondition::Written(wanted_bytes, what) => {
                 self.written_bytes += sample.operations.get("write").map_or(0, |write| write.bytes);
                 let enough = self.written_bytes >= *wanted_bytes;
-                let next = if enough { Next::Enough(None) } else { Next::GoOn };
+                let next = if enough { MessageOutcome::Enough(None) } else { MessageOutcome::GoOn };
                 (*what, self.written_bytes.min(*wanted_bytes), *wanted_bytes, next)
             }
-            Until::Settled(settling) => {
+            StopCondition::Settled(settling) => {
                 let ended = if whole { settling.add_sample(sample) } else { None };
                 let (done_s, at_most_s) = settling.progress_s();
-                let next = ended.map_or(Next::GoOn, |settled| Next::Enough(Some(settled)));
+                let next = ended.map_or(MessageOutcome::GoOn, |settled| MessageOutcome::Enough(Some(settled)));
                 ("settling", done_s as u64, at_most_s as u64, next)
             }
         };
@@ -175,7 +175,7 @@ impl Session<'_, '_, '_> {
         self.controller.send(self.worker, &Control::Stop);
         let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
         while MonotonicClock.now_ns() < deadline_ns {
-            self.look(MonotonicClock.now_ns())?;
+            self.check(MonotonicClock.now_ns())?;
             match self.controller.receive(Duration::from_nanos(POLL_NS)) {
                 Some((_, WorkerEvent::Ended)) => return Ok(()),
                 Some((_, WorkerEvent::Message(_, Message::Error { text }))) => return Err(self.failed(text)),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{Phase, PhaseKind, Plan};
 use manometer_measure::{ByteSize, Rate};
-use manometer_target::engine::Storage;
+use manometer_target::engine::StorageKind;
 use manometer_workload::files;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::{KvPlan, KvSettings};
@@ -14,7 +14,7 @@ use manometer_workload::settings::WorkloadSettings;
 
 use super::forecast::{PreparationForecast, RunPreparation};
 use super::runs::{PlannedRun, needed_runs};
-use crate::experiment::{Experiment, Workload};
+use crate::definition::{Experiment, ExperimentWorkload};
 use crate::plan::plan;
 use crate::prepare::ledger::{LedgerEntries, LedgerError};
 
@@ -199,7 +199,7 @@ fn run_costs(
 }
 
 /// The approximate bytes that `workload` writes per second in `phase`; nothing where only the device limits it.
-fn written_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
+fn written_per_s(workload: &ExperimentWorkload, phase: &Phase) -> Option<f64> {
     match &workload.in_phase(phase).ok()?.settings {
         WorkloadSettings::Io(io) => io_written_per_s(io),
         WorkloadSettings::Files(files) => files::writes_per_s(files),
@@ -229,5 +229,5 @@ fn io_written_per_s(io: &IoSettings) -> Option<f64> {
 fn reads_only(kv: &KvSettings) -> bool {
     let reads =
         || WorkloadSettings::Kv(kv.clone()).operations().iter().all(|operation| READ_OPERATIONS.contains(operation));
-    KvPlan::new(kv).is_ok_and(|plan| plan.engine.storage != Storage::Disk) || reads()
+    KvPlan::new(kv).is_ok_and(|plan| plan.engine.storage != StorageKind::Disk) || reads()
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::journal::{ExperimentSource, SetDescription};
-use crate::experiment::{ReferencedFiles, without_write_budget};
+use crate::definition::{ReferencedFiles, without_write_budget};
 
 /// The maximum number of reported differences.
 const MAX_REPORTED: usize = 5;

@@ -8,7 +8,7 @@ use manometer_measure::{ByteSize, Plan};
 
 use super::cost::{Ledgers, SetCost, read_ledgers};
 use super::{PlannedRun, unlike_states};
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 use crate::plan;
 use crate::prepare::ledger::{LedgerEntries, LedgerError};
 use crate::prepare::steps::PrepareStep;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 use crate::prepare::ledger::LedgerEntries;
 use crate::prepare::steps::{DirectoryState, PrepareScope, PrepareStep, created_by_workers, plan_steps};
 

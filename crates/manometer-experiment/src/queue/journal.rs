@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::QueueError;
-use crate::experiment::ReferencedFiles;
+use crate::definition::ReferencedFiles;
 use crate::prepare::disk_fit::DiskFits;
 
 /// The file's name in the output folder.

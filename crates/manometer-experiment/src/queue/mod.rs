@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::compare::Run;
+use manometer_analysis::compare::ComparedRun;
 use manometer_measure::Recording;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
@@ -33,7 +33,7 @@ pub use runs::{PlannedRun, PlannedSet, plan_set, runs_of};
 use self::differences::differences;
 use self::journal::{ExperimentSource, Journal, JournalLine, RunEntry, SetDescription, StateTransition};
 use crate::conductor::RunError;
-use crate::experiment::{Experiment, format_settings};
+use crate::definition::{Experiment, format_settings};
 use crate::lock::DirectoryLock;
 use crate::prepare::disk_fit::DiskFits;
 
@@ -335,7 +335,8 @@ impl Queue {
 
 /// The width of the confidence interval over `repeats`.
 fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
-    let read: Vec<Run> = repeats.iter().map(|run| Run::read(&run.dir)).collect::<Result<_, _>>().ok()?;
+    let read: Vec<ComparedRun> =
+        repeats.iter().map(|run| ComparedRun::read(&run.dir)).collect::<Result<_, _>>().ok()?;
     repeat_width::widest_interval(&read)
 }
 

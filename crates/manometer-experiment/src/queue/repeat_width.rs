@@ -1,14 +1,14 @@
 //! The width of the confidence interval over the repeats of a combination. Whether to repeat depends on the width alone,
 //! never on significance.
 
-use manometer_analysis::compare::{Run, RunPhase};
+use manometer_analysis::compare::{ComparedRun, RunPhase};
 use manometer_analysis::statistics::SampleMean;
 use manometer_analysis::statistics::moments::mean;
 use manometer_measure::plan::BetterDirection;
 
 /// The widest interval of any phase over `runs`: of its pressure or, without a pressure, of its performance relative to the
 /// mean. Nothing where a run did not measure a phase.
-pub(super) fn widest_interval(runs: &[Run]) -> Option<f64> {
+pub(super) fn widest_interval(runs: &[ComparedRun]) -> Option<f64> {
     let first = runs.first()?;
     let with_pressure = first.phases.iter().any(|phase| !phase.is_baseline) && baseline(first).is_some();
     let phases = first.phases.iter().filter(|phase| !(with_pressure && phase.is_baseline));
@@ -17,12 +17,12 @@ pub(super) fn widest_interval(runs: &[Run]) -> Option<f64> {
         .try_fold(0.0, |widest, width| Some(width?.max(widest)))
 }
 
-fn baseline(run: &Run) -> Option<f64> {
+fn baseline(run: &ComparedRun) -> Option<f64> {
     run.phases.iter().find(|phase| phase.is_baseline)?.mean
 }
 
-fn width_of_phase(runs: &[Run], phase: &RunPhase, with_pressure: bool) -> Option<f64> {
-    let value = |run: &Run| {
+fn width_of_phase(runs: &[ComparedRun], phase: &RunPhase, with_pressure: bool) -> Option<f64> {
+    let value = |run: &ComparedRun| {
         let reached = run.phases.iter().find(|other| other.id == phase.id)?.mean?;
         if !with_pressure {
             return Some(reached);

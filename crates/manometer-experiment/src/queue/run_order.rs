@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use manometer_measure::event::{Finding, Severity};
 
 use super::runs::PlannedRun;
-use crate::experiment::{Experiment, RunOrder};
+use crate::definition::{Experiment, RunOrder};
 
 /// A warning for each file whose shuffled or interleaved runs follow one another without a settle time or a snapshot.
 pub fn unlike_states(runs: &[PlannedRun]) -> Vec<Finding> {

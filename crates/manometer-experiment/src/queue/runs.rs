@@ -4,7 +4,7 @@ use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::experiment::{Experiment, RunOrder};
+use crate::definition::{Experiment, RunOrder};
 use crate::prepare::disk_fit::{DiskFits, disk_fits, fit_of};
 
 /// One run of a set.

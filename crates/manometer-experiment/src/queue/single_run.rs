@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::differences::{as_read_back, first_of, resolved_differences};
 use super::error::QueueError;
-use crate::experiment::{DiskFit, Experiment, ReferencedFiles};
+use crate::definition::{DiskFit, Experiment, ReferencedFiles};
 
 /// The recording found in an output folder when a run is resumed.
 #[derive(Debug, Clone, PartialEq)]

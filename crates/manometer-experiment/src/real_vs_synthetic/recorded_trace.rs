@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use manometer_trace::character::zipf::{self, Zipf};
+use manometer_trace::character::zipf::{self, ZipfFit};
 use manometer_trace::key::IdHasher;
-use manometer_trace::{Operation, Record, TraceError, open};
+use manometer_trace::{Record, TraceError, TraceOperation, open};
 use manometer_workload::replay::key_bytes;
 
 use super::error::RealVsSyntheticError;
@@ -27,7 +27,7 @@ pub(super) struct Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyRequest {
     pub(super) key: u32,
-    pub(super) operation: Operation,
+    pub(super) operation: TraceOperation,
 }
 
 /// The trace in memory.
@@ -66,7 +66,7 @@ impl TraceBuilder {
         let key = &mut self.keys[place as usize];
         key.key_bytes = key.key_bytes.max(key_bytes(record));
         key.value_bytes = key.value_bytes.max(record.value_size);
-        self.scans += u64::from(record.operation == Operation::Scan);
+        self.scans += u64::from(record.operation == TraceOperation::Scan);
         self.requests.push(KeyRequest { key: place, operation: record.operation });
     }
 }
@@ -100,7 +100,7 @@ impl RecordedTrace {
     }
 
     /// The Zipf distribution that fits the popularity of the keys.
-    pub(super) fn fitted_zipf(&self) -> Option<Zipf> {
+    pub(super) fn fitted_zipf(&self) -> Option<ZipfFit> {
         let mut counts = vec![0_u64; self.keys.len()];
         self.requests.iter().for_each(|request| counts[request.key as usize] += 1);
         counts.sort_unstable_by(|one, other| other.cmp(one));
@@ -147,23 +147,23 @@ mod tests {
     }
 
     fn get(key: u64, value_size: Option<u64>) -> Record {
-        Record { value_size, ..Record::new(Operation::Get, key) }
+        Record { value_size, ..Record::new(TraceOperation::Get, key) }
     }
 
     #[test]
     fn keys_are_numbered_by_first_request_and_have_their_largest_value() {
-        let put = Record { key_size: Some(20), ..Record::new(Operation::Put, 9) };
+        let put = Record { key_size: Some(20), ..Record::new(TraceOperation::Put, 9) };
         let (keys, requests) = read(&[get(9, Some(5)), get(7, Some(3)), put, get(9, Some(80))], None).unwrap();
         assert_eq!(keys[0], Key { id: 9, key_bytes: 20, value_bytes: 80 });
         assert_eq!(requests.iter().map(|request| request.key).collect::<Vec<_>>(), [0, 1, 0, 0]);
-        assert_eq!(requests[2].operation, Operation::Put);
+        assert_eq!(requests[2].operation, TraceOperation::Put);
         let (keys, _) = read(&[get(9, None)], Some(100)).unwrap();
         assert_eq!(keys[0].value_bytes, 100);
     }
 
     #[test]
     fn unsuitable_traces_are_rejected_with_a_reason() {
-        let scan = Record::new(Operation::Scan, 1);
+        let scan = Record::new(TraceOperation::Scan, 1);
         for (records, expected) in [
             (&[][..], "contains no requests"),
             (&[get(1, None)], "no value size for 1 of its 1 keys"),

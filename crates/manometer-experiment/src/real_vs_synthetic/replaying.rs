@@ -7,11 +7,11 @@ use manometer_analysis::real_vs_synthetic::CacheReplay;
 use manometer_measure::ReplayOutcome;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::sample_totals::SampleTotals;
-use manometer_session::single::{self, Observer};
+use manometer_session::single::{self, MessageHandler};
 use manometer_target::engine::EngineOptions;
 use manometer_trace::write::{OutputFormat, create};
-use manometer_trace::{BATCH_RECORDS, Operation, Record};
-use manometer_workload::replay::{Model, OnMiss, ReplaySettings, Timing, TraceFile};
+use manometer_trace::{BATCH_RECORDS, Record, TraceOperation};
+use manometer_workload::replay::{MissAction, ReplayModel, ReplaySettings, Timing, TraceFile};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::cache;
@@ -24,10 +24,13 @@ const NAME: &str = "server";
 const WRITES: [&str; 4] = ["fill", "insert", "put", "update"];
 
 /// Writes a load where it can be replayed from.
-pub(super) fn write(path: &Path, requests: impl Iterator<Item = (Key, Operation)>) -> Result<(), RealVsSyntheticError> {
+pub(super) fn write(
+    path: &Path,
+    requests: impl Iterator<Item = (Key, TraceOperation)>,
+) -> Result<(), RealVsSyntheticError> {
     let failed = RealVsSyntheticError::trace(path);
     let mut writer = create(path, OutputFormat::find("parquet").map_err(&failed)?).map_err(&failed)?;
-    let record = |(key, operation): (Key, Operation)| Record {
+    let record = |(key, operation): (Key, TraceOperation)| Record {
         key_size: Some(key.key_bytes),
         value_size: Some(key.value_bytes),
         ..Record::new(operation, key.id)
@@ -43,7 +46,7 @@ pub(super) fn write(path: &Path, requests: impl Iterator<Item = (Key, Operation)
 
 /// A load on a cache.
 #[derive(Debug, Clone)]
-pub(super) struct Trial {
+pub(super) struct CacheTrial {
     pub(super) engine: String,
     pub(super) load: String,
     /// Where the load lies.
@@ -57,12 +60,12 @@ pub(super) struct Trial {
 
 /// What a replay emitted.
 #[derive(Debug, Default)]
-struct Received {
+struct TrialTotals {
     totals: SampleTotals,
     replayed: Option<ReplayOutcome>,
 }
 
-impl Received {
+impl TrialTotals {
     /// The time of all requests of these operations together.
     fn total_us(&self, names: &[&str]) -> f64 {
         let total = |name: &&str| {
@@ -73,7 +76,7 @@ impl Received {
     }
 
     /// What `trial` measured; nothing where it did not come to its end.
-    fn measured(&self, trial: &Trial) -> Option<CacheReplay> {
+    fn measured(&self, trial: &CacheTrial) -> Option<CacheReplay> {
         let replayed = self.replayed.as_ref().filter(|replayed| !replayed.interrupted)?;
         let reads = self.totals.count("read");
         let writes: u64 = WRITES.iter().map(|name| self.totals.count(name)).sum();
@@ -97,7 +100,7 @@ impl Received {
     }
 }
 
-impl Observer for Received {
+impl MessageHandler for TrialTotals {
     fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
         match message {
             Message::Ready { .. } => return vec![Control::Go],
@@ -116,7 +119,7 @@ impl Observer for Received {
 
 /// Replays; nothing where somebody ended it on the way.
 pub(super) fn run(
-    trial: &Trial,
+    trial: &CacheTrial,
     directory: &Path,
     interrupted: &AtomicBool,
 ) -> Result<Option<CacheReplay>, RealVsSyntheticError> {
@@ -124,10 +127,10 @@ pub(super) fn run(
         engine: trial.engine.clone(),
         options: Some(EngineOptions::Table(cache::cache_options(&trial.engine, trial.cache_bytes))),
         file: TraceFile { trace: trial.trace.clone(), ..TraceFile::default() },
-        model: Model::ClosedUnordered,
+        model: ReplayModel::ClosedUnordered,
         time: Timing::Full,
         threads: Some(trial.threads),
-        on_miss: OnMiss::Put,
+        on_miss: MissAction::Put,
         ..ReplaySettings::default()
     };
     let job = Job {
@@ -139,7 +142,7 @@ pub(super) fn run(
         removes: false,
         workload: WorkloadSettings::Replay(settings),
     };
-    let mut received = Received::default();
+    let mut received = TrialTotals::default();
     let data = single::run(&job, interrupted, &mut received)?;
     data.database.map_or(Ok(()), |database| database.remove())?;
     Ok(received.measured(trial))
@@ -151,8 +154,8 @@ mod tests {
 
     use super::*;
 
-    fn trial() -> Trial {
-        Trial {
+    fn trial() -> CacheTrial {
+        CacheTrial {
             engine: "redis".to_owned(),
             load: "trace".to_owned(),
             trace: PathBuf::new(),
@@ -183,7 +186,7 @@ mod tests {
             order_violations: 0,
             dispatch: None,
         };
-        let mut received = Received { replayed: Some(replayed), ..Received::default() };
+        let mut received = TrialTotals { replayed: Some(replayed), ..TrialTotals::default() };
         for (name, count, latency_ns) in [("read", 10, 10_000), ("fill", 5, 20_000), ("put", 4, 30_000)] {
             received.totals.operations.insert(name.to_owned(), histogram(count, latency_ns));
         }
@@ -202,7 +205,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("load.parquet");
         let key = |id: u64| Key { id, key_bytes: 20, value_bytes: 3 * id };
-        write(&path, (0..5000).map(|id| (key(id), if id % 2 == 0 { Operation::Get } else { Operation::Put }))).unwrap();
+        write(
+            &path,
+            (0..5000).map(|id| (key(id), if id % 2 == 0 { TraceOperation::Get } else { TraceOperation::Put })),
+        )
+        .unwrap();
         let mut reader = manometer_trace::open(&path, &Default::default()).unwrap().reader;
         let (mut batch, mut all) = (Vec::new(), Vec::new());
         while reader.read(&mut batch).unwrap() > 0 {
@@ -210,7 +217,7 @@ mod tests {
         }
         assert_eq!(all.len(), 5000);
         let last = all[4999];
-        assert_eq!((last.key, last.operation, last.value_size), (4999, Operation::Put, Some(14_997)));
+        assert_eq!((last.key, last.operation, last.value_size), (4999, TraceOperation::Put, Some(14_997)));
         assert_eq!(last.key_size, Some(20));
     }
 }

@@ -17,9 +17,9 @@ use tempfile::TempDir;
 use super::cache::{self, Footprint};
 use super::error::RealVsSyntheticError;
 use super::recorded_trace::{Key, RecordedTrace};
-use super::replaying::{self, Trial};
+use super::replaying::{self, CacheTrial};
 use super::slabs::SlabSpread;
-use super::synthetic::{KeyDistribution, SyntheticLoad, draw, key_of};
+use super::synthetic::{SyntheticKeys, SyntheticLoad, draw, key_of};
 use crate::file::RealVsSynthetic;
 
 /// The engine with slab classes.
@@ -93,7 +93,7 @@ pub fn run(
     });
     let folder = create_folder(&settings.directory)?;
     let distributions =
-        [KeyDistribution::Zipf(zipf.exponent), KeyDistribution::Uniform, KeyDistribution::Latest(zipf.exponent)];
+        [SyntheticKeys::Zipf(zipf.exponent), SyntheticKeys::Uniform, SyntheticKeys::Latest(zipf.exponent)];
     let synthetics = distributions.map(|one| (one, draw(one, &recorded, settings.seed)));
     let loads = describe_loads(&recorded, &synthetics);
     let spread = slab_spread(settings, &recorded)?;
@@ -152,11 +152,11 @@ fn create_folder(directory: &Path) -> Result<TempDir, RealVsSyntheticError> {
     tempfile::Builder::new().prefix("real-vs-synthetic-").tempdir_in(directory).map_err(failed)
 }
 
-fn describe_loads(recorded: &RecordedTrace, synthetics: &[(KeyDistribution, SyntheticLoad)]) -> Vec<ComparedLoad> {
+fn describe_loads(recorded: &RecordedTrace, synthetics: &[(SyntheticKeys, SyntheticLoad)]) -> Vec<ComparedLoad> {
     let requests = recorded.requests.len() as u64;
     let keys = recorded.keys.len() as u64;
     let trace = ComparedLoad { name: TRACE.to_owned(), requests, keys, drawn_from: None, exponent: None };
-    let synthetic = |(distribution, drawn): &(KeyDistribution, SyntheticLoad)| ComparedLoad {
+    let synthetic = |(distribution, drawn): &(SyntheticKeys, SyntheticLoad)| ComparedLoad {
         name: distribution.name().to_owned(),
         requests,
         keys: drawn.keys,
@@ -190,7 +190,7 @@ fn path_of(folder: &Path, load: &str) -> PathBuf {
 fn write_loads(
     folder: &Path,
     recorded: &RecordedTrace,
-    synthetics: &[(KeyDistribution, SyntheticLoad)],
+    synthetics: &[(SyntheticKeys, SyntheticLoad)],
     spread: Option<&SlabSpread>,
 ) -> Result<(), RealVsSyntheticError> {
     let requests = || recorded.requests.iter();
@@ -222,8 +222,8 @@ fn trials(
     footprints: &[(String, String, Footprint)],
     spread: Option<&SlabSpread>,
     recorded: &RecordedTrace,
-) -> Vec<Trial> {
-    let trial = |engine: &str, load: &str, cache, cache_bytes, repeat| Trial {
+) -> Vec<CacheTrial> {
+    let trial = |engine: &str, load: &str, cache, cache_bytes, repeat| CacheTrial {
         engine: engine.to_owned(),
         load: load.to_owned(),
         trace: path_of(folder, load),
@@ -252,7 +252,7 @@ fn trials(
 
 /// Performs the replays one after the other, until one fails or the user interrupts.
 fn replay_all(
-    trials: &[Trial],
+    trials: &[CacheTrial],
     folder: &Path,
     interrupted: &AtomicBool,
     watch: &mut dyn FnMut(ComparisonProgress<'_>),
@@ -283,7 +283,7 @@ fn replay_all(
 fn hot_spots(
     settings: &RealVsSynthetic,
     recorded: &RecordedTrace,
-    synthetics: &[(KeyDistribution, SyntheticLoad)],
+    synthetics: &[(SyntheticKeys, SyntheticLoad)],
     engines: &[EngineResult],
 ) -> HotSpots {
     let largest = settings.caches.iter().copied().reduce(f64::max);

@@ -16,7 +16,7 @@ const KEY_SPACE_MAX: u64 = 1024;
 
 /// The distribution from which keys are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum KeyDistribution {
+pub(super) enum SyntheticKeys {
     /// A Zipf distribution with this exponent.
     Zipf(f64),
     /// A uniform distribution.
@@ -25,7 +25,7 @@ pub(super) enum KeyDistribution {
     Latest(f64),
 }
 
-impl KeyDistribution {
+impl SyntheticKeys {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Zipf(_) => manometer_analysis::real_vs_synthetic::ZIPF,
@@ -54,23 +54,23 @@ pub(super) struct SyntheticLoad {
 }
 
 /// Draws a key for every request of `recorded`.
-pub(super) fn draw(distribution: KeyDistribution, recorded: &RecordedTrace, seed: u64) -> SyntheticLoad {
+pub(super) fn draw(distribution: SyntheticKeys, recorded: &RecordedTrace, seed: u64) -> SyntheticLoad {
     let mut random = stream(seed, 0);
     let (target, requests) = (recorded.keys.len() as u64, recorded.requests.len() as u64);
     // A fitted exponent may be 0, which the generators do not accept.
     let positive = |exponent: f64| exponent.max(f64::MIN_POSITIVE);
     let (picks, drawn_from) = match distribution {
-        KeyDistribution::Zipf(exponent) => {
+        SyntheticKeys::Zipf(exponent) => {
             let from = records_for(target, exponent, requests);
             let zipf = ScatteredZipf::new(from, positive(exponent), seed);
             ((0..requests).map(|_| zipf.draw(&mut random) as u32).collect(), from)
         }
-        KeyDistribution::Uniform => {
+        SyntheticKeys::Uniform => {
             let from = records_for(target, 0.0, requests);
             let uniform = Uniform::new(from);
             ((0..requests).map(|_| uniform.draw(&mut random) as u32).collect(), from)
         }
-        KeyDistribution::Latest(exponent) => (draw_latest(positive(exponent), recorded, &mut random), target),
+        SyntheticKeys::Latest(exponent) => (draw_latest(positive(exponent), recorded, &mut random), target),
     };
     let keys = picks.iter().map(|pick| u64::from(*pick)).collect::<HashSet<u64, IdHasher>>().len() as u64;
     SyntheticLoad { picks, drawn_from, keys }
@@ -137,7 +137,7 @@ pub(super) fn key_of(pick: u32, recorded: &RecordedTrace) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use manometer_trace::Operation;
+    use manometer_trace::TraceOperation;
 
     use super::super::recorded_trace::KeyRequest;
     use super::*;
@@ -145,30 +145,28 @@ mod tests {
     /// A trace of two thousand keys, each requested ten times in a row.
     fn recorded() -> RecordedTrace {
         let key = |id| Key { id, key_bytes: 11, value_bytes: id };
-        let requests = (0..20_000).map(|number| KeyRequest { key: number / 10, operation: Operation::Get }).collect();
+        let requests =
+            (0..20_000).map(|number| KeyRequest { key: number / 10, operation: TraceOperation::Get }).collect();
         RecordedTrace { keys: (0..2000).map(key).collect(), requests, damage: Vec::new() }
     }
 
     #[test]
     fn loads_request_as_many_keys_as_the_trace() {
-        for distribution in [
-            KeyDistribution::Zipf(0.9),
-            KeyDistribution::Zipf(0.5),
-            KeyDistribution::Zipf(0.0),
-            KeyDistribution::Uniform,
-        ] {
+        for distribution in
+            [SyntheticKeys::Zipf(0.9), SyntheticKeys::Zipf(0.5), SyntheticKeys::Zipf(0.0), SyntheticKeys::Uniform]
+        {
             let drawn = draw(distribution, &recorded(), 7);
             assert!(drawn.keys.abs_diff(2000) < 60, "{distribution:?}: {}", drawn.keys);
             assert_eq!(drawn.picks.len(), 20_000);
             assert!(drawn.picks.iter().all(|pick| u64::from(*pick) < drawn.drawn_from));
         }
-        let latest = draw(KeyDistribution::Latest(0.9), &recorded(), 7);
+        let latest = draw(SyntheticKeys::Latest(0.9), &recorded(), 7);
         assert_eq!((latest.keys, latest.drawn_from), (2000, 2000));
     }
 
     #[test]
     fn a_steep_distribution_requests_fewer_keys() {
-        let drawn = draw(KeyDistribution::Zipf(3.0), &recorded(), 7);
+        let drawn = draw(SyntheticKeys::Zipf(3.0), &recorded(), 7);
         assert_eq!(drawn.drawn_from, 2000 * KEY_SPACE_MAX);
         assert!(drawn.keys < 200, "{}", drawn.keys);
     }
@@ -186,7 +184,7 @@ mod tests {
 
     #[test]
     fn new_keys_appear_with_those_of_the_trace() {
-        let picks = draw(KeyDistribution::Latest(0.99), &recorded(), 1).picks;
+        let picks = draw(SyntheticKeys::Latest(0.99), &recorded(), 1).picks;
         for (number, pick) in picks.iter().enumerate() {
             let count = number as u32 / 10 + 1;
             assert!(*pick < count && (number % 10 > 0 || *pick == count - 1), "{number}: {pick}");

@@ -1,7 +1,7 @@
 //! The runs that a sweep makes, and what is refused.
 
 use manometer_experiment::Experiment;
-use manometer_experiment::experiment::format_settings;
+use manometer_experiment::definition::format_settings;
 use manometer_experiment::file::{self, ExperimentError};
 use manometer_experiment::queue::{PlannedRun, runs_of};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_import::{ImportedRun, find_format};
 use manometer_measure::Recording;
 use manometer_testing::repository_file;
@@ -13,7 +13,7 @@ fn sample(name: &str) -> PathBuf {
     repository_file("crates/manometer-workload/src/command/parser/samples").join(name)
 }
 
-fn recorded(imported: &ImportedRun) -> (tempfile::TempDir, Recording, Summary) {
+fn recorded(imported: &ImportedRun) -> (tempfile::TempDir, Recording, RunSummary) {
     let dir = tempfile::tempdir().unwrap();
     imported.write(dir.path()).unwrap();
     let recording = Recording::open(dir.path()).unwrap();

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::line::{BlockEvent, EventKind};
-use crate::host::Device;
+use crate::host::BlockDevice;
 
 /// A name that is not a block device.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum TargetError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureTarget {
     /// The device.
-    pub device: Device,
+    pub device: BlockDevice,
     /// The numbers in its events; for a partition those of its disk.
     disk: (u32, u32),
     /// Its sectors on that disk, first and one past the last; `None` for all.
@@ -62,12 +62,12 @@ impl CaptureTarget {
         }
         let number = metadata.rdev();
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-        let device = Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")));
+        let device = BlockDevice::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")));
         device.and_then(Self::of).ok_or_else(|| TargetError::NotInSysfs(path.to_owned()))
     }
 
-    fn of(device: Device) -> Option<Self> {
-        let disk = Device::at(&device.disk_sysfs())?;
+    fn of(device: BlockDevice) -> Option<Self> {
+        let disk = BlockDevice::at(&device.disk_sysfs())?;
         let number = |file: &str| fs::read_to_string(device.sysfs.join(file)).ok()?.trim().parse::<u64>().ok();
         let sectors = match disk.sysfs == device.sysfs {
             true => None,
@@ -112,10 +112,10 @@ impl CaptureTarget {
 }
 
 /// The device of a kernel name, or of a path in `/dev` that a container does not have.
-fn by_name(path: &Path) -> Option<Device> {
+fn by_name(path: &Path) -> Option<BlockDevice> {
     let name = path.strip_prefix("/dev").unwrap_or(path);
     let bare = name.components().count() == 1 && name.file_name().is_some();
-    bare.then(|| Device::at(&Path::new("/sys/class/block").join(name)))?
+    bare.then(|| BlockDevice::at(&Path::new("/sys/class/block").join(name)))?
 }
 
 #[cfg(test)]
@@ -126,15 +126,15 @@ pub(super) mod tests {
 
     /// A whole disk of those numbers.
     pub fn disk(major: u32, minor: u32) -> CaptureTarget {
-        let device = Device { major, minor, name: "disk".to_owned(), sysfs: PathBuf::from("/nowhere") };
+        let device = BlockDevice { major, minor, name: "disk".to_owned(), sysfs: PathBuf::from("/nowhere") };
         CaptureTarget { device, disk: (major, minor), sectors: None, queued: true }
     }
 
-    fn sysfs(root: &Path, folder: &str, files: &[(&str, &str)]) -> Device {
+    fn sysfs(root: &Path, folder: &str, files: &[(&str, &str)]) -> BlockDevice {
         let folder = root.join(folder);
         fs::create_dir_all(&folder).unwrap();
         files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
-        Device::at(&folder).unwrap()
+        BlockDevice::at(&folder).unwrap()
     }
 
     #[test]

@@ -13,7 +13,7 @@ const WHY_BLOCKS: &str = "a write of a partial block reads the block first";
 
 /// The facts about a disk for the checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Disk {
+pub struct CheckedDisk {
     /// Its name in the kernel.
     pub name: String,
     /// Its model.
@@ -36,7 +36,7 @@ pub struct Disk {
     pub nvme: Option<Nvme>,
 }
 
-impl Disk {
+impl CheckedDisk {
     pub(super) fn read(layer: &Layer) -> Self {
         let text = |file: &str| Some(fs::read_to_string(layer.sysfs.join(file)).ok()?.trim().to_owned());
         let number = |file: &str| text(file)?.parse::<u64>().ok();
@@ -74,11 +74,11 @@ impl Disk {
 }
 
 /// The NVMe disks among `disks`, with their names.
-pub(super) fn nvme_disks(disks: &[Disk]) -> Vec<(&str, &Nvme)> {
+pub(super) fn nvme_disks(disks: &[CheckedDisk]) -> Vec<(&str, &Nvme)> {
     disks.iter().filter_map(|disk| Some((disk.name.as_str(), disk.nvme.as_ref()?))).collect()
 }
 
-pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
+pub(super) fn checks(disks: &[CheckedDisk]) -> Vec<Check> {
     if disks.is_empty() {
         let none = |id, why| Check::new(id, CheckStatus::Missing, "no disk is visible below the directory", why);
         let all = [
@@ -92,8 +92,8 @@ pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
     vec![device(disks), virtual_disk(disks), scheduler(disks), block_size(disks)]
 }
 
-fn device(disks: &[Disk]) -> Check {
-    let texts: Vec<String> = disks.iter().map(Disk::description).collect();
+fn device(disks: &[CheckedDisk]) -> Check {
+    let texts: Vec<String> = disks.iter().map(CheckedDisk::description).collect();
     let claims_to_rotate = disks.iter().any(|disk| disk.virtual_by.is_some() && disk.rotational == Some(true));
     if claims_to_rotate {
         let text = format!("{}, as the virtual disk claims", texts.join("; "));
@@ -104,8 +104,8 @@ fn device(disks: &[Disk]) -> Check {
     Check::new("device", CheckStatus::Ok, texts.join("; "), WHY_DEVICE)
 }
 
-fn virtual_disk(disks: &[Disk]) -> Check {
-    let describe = |disk: &Disk| Some(format!("{} is a virtual disk ({})", disk.name, disk.virtual_by?));
+fn virtual_disk(disks: &[CheckedDisk]) -> Check {
+    let describe = |disk: &CheckedDisk| Some(format!("{} is a virtual disk ({})", disk.name, disk.virtual_by?));
     let texts: Vec<String> = disks.iter().filter_map(describe).collect();
     if texts.is_empty() {
         return Check::new("virtual-disk", CheckStatus::Ok, "no sign of a virtual disk", WHY_VIRTUAL);
@@ -115,13 +115,13 @@ fn virtual_disk(disks: &[Disk]) -> Check {
         .remedy("use bare metal, or pass the disk through")
 }
 
-fn scheduler(disks: &[Disk]) -> Check {
-    let shown = |disk: &Disk| match &disk.scheduler {
+fn scheduler(disks: &[CheckedDisk]) -> Check {
+    let shown = |disk: &CheckedDisk| match &disk.scheduler {
         Some(text) => format!("{}: {text}", disk.name),
         None => format!("{}: unknown", disk.name),
     };
     let text = disks.iter().map(shown).collect::<Vec<_>>().join("; ");
-    let known: Vec<Option<&str>> = disks.iter().map(Disk::current_scheduler).collect();
+    let known: Vec<Option<&str>> = disks.iter().map(CheckedDisk::current_scheduler).collect();
     let differ = known.windows(2).any(|two| two[0] != two[1]);
     let (status, text) = match known.iter().any(Option::is_none) {
         true => (CheckStatus::Missing, text),
@@ -132,9 +132,9 @@ fn scheduler(disks: &[Disk]) -> Check {
     Check::new("scheduler", status, text, WHY_SCHEDULER).remedy(commands.collect::<Vec<_>>().join("; "))
 }
 
-fn block_size(disks: &[Disk]) -> Check {
+fn block_size(disks: &[CheckedDisk]) -> Check {
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), human::bytes);
-    let one = |disk: &Disk| {
+    let one = |disk: &CheckedDisk| {
         let optimal = match disk.optimal_io_bytes {
             Some(0) | None => "unknown".to_owned(),
             Some(bytes) => human::bytes(bytes),
@@ -152,7 +152,7 @@ mod tests {
     use super::super::recorded;
     use super::*;
 
-    fn find(disks: &[Disk], id: &str) -> Check {
+    fn find(disks: &[CheckedDisk], id: &str) -> Check {
         checks(disks).into_iter().find(|check| check.id == id).unwrap()
     }
 

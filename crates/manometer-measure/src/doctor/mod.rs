@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use cgroup::{Cgroups, Hierarchy};
 pub use containers::{Answer, ContainerProgram};
 pub use cpu::Cpu;
-pub use device::Disk;
+pub use device::CheckedDisk;
 pub use file_system::{DataMode, FileSystem};
 pub use interfaces::{Interfaces, Probe};
 pub use layers::Layer;
@@ -87,7 +87,7 @@ pub struct Facts {
     /// From the file system's device down to the disks.
     pub layers: Vec<Layer>,
     /// The disks at the end of the layers.
-    pub disks: Vec<Disk>,
+    pub disks: Vec<CheckedDisk>,
     /// The I/O interfaces, tried on a file in the directory.
     pub interfaces: Interfaces,
     /// Control groups.
@@ -109,7 +109,7 @@ impl Facts {
     pub fn read(dir: &Path, interfaces: Interfaces) -> Self {
         let host_layers = device_of(dir).map(|device| layers_of(&device)).unwrap_or_default();
         let layers: Vec<Layer> = host_layers.iter().map(Layer::read).collect();
-        let disks = layers.iter().filter(|layer| layer.is_lowest).map(Disk::read).collect();
+        let disks = layers.iter().filter(|layer| layer.is_lowest).map(CheckedDisk::read).collect();
         Self {
             file_system: FileSystem::read(dir),
             layers,

@@ -32,7 +32,7 @@ pub(super) fn nvme() -> Facts {
             us: text("100000"),
         }],
     };
-    let disk = Disk {
+    let disk = CheckedDisk {
         name: "nvme0n1".to_owned(),
         model: text("Samsung SSD 980 PRO 1TB"),
         size_bytes: Some(1_000_204_886_016),
@@ -76,8 +76,8 @@ pub(super) fn nvme() -> Facts {
     }
 }
 
-fn sata(name: &str, model: &str, rotational: bool, physical_block_bytes: u64) -> Disk {
-    Disk {
+fn sata(name: &str, model: &str, rotational: bool, physical_block_bytes: u64) -> CheckedDisk {
+    CheckedDisk {
         name: name.to_owned(),
         model: text(model),
         size_bytes: Some(480_103_981_056),
@@ -86,7 +86,7 @@ fn sata(name: &str, model: &str, rotational: bool, physical_block_bytes: u64) ->
         logical_block_bytes: Some(512),
         physical_block_bytes: Some(physical_block_bytes),
         optimal_io_bytes: Some(0),
-        ..Disk::default()
+        ..CheckedDisk::default()
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) fn array() -> Facts {
 
 /// A virtual machine on a virtio disk, with control groups of version 1.
 pub(super) fn virtual_machine() -> Facts {
-    let disk = Disk {
+    let disk = CheckedDisk {
         name: "vda".to_owned(),
         model: None,
         size_bytes: Some(256 << 30),

@@ -8,7 +8,7 @@ use super::mount::mount_of;
 
 /// A block device as the kernel names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub struct BlockDevice {
     /// Its major number.
     pub major: u32,
     /// Its minor number.
@@ -19,7 +19,7 @@ pub struct Device {
     pub sysfs: PathBuf,
 }
 
-impl Device {
+impl BlockDevice {
     /// The block device whose directory in sysfs is `folder`, links followed.
     pub fn at(folder: &Path) -> Option<Self> {
         let sysfs = fs::canonicalize(folder).ok()?;
@@ -48,19 +48,19 @@ impl Device {
 
 /// The block device that holds `dir`, or its nearest existing parent; `None` for file systems without one (tmpfs, network,
 /// overlay).
-pub fn device_of(dir: &Path) -> Option<Device> {
+pub fn device_of(dir: &Path) -> Option<BlockDevice> {
     let existing = dir.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
     let number = existing.into_iter().find_map(|dir| fs::metadata(dir).ok())?.dev();
     numbered(number).or_else(|| mounted_device(dir))
 }
 
-fn numbered(number: u64) -> Option<Device> {
+fn numbered(number: u64) -> Option<BlockDevice> {
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-    Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
+    BlockDevice::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
 }
 
 /// The device mounted at `dir`, for file systems such as Btrfs that have their own device number.
-fn mounted_device(dir: &Path) -> Option<Device> {
+fn mounted_device(dir: &Path) -> Option<BlockDevice> {
     let source = mount_of(dir)?.source.filter(|source| source.starts_with("/dev/"))?;
     numbered(fs::metadata(source).ok()?.rdev())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::block_device::Device;
+use super::block_device::BlockDevice;
 use super::layers::Layer;
 
 /// The files with the firmware version of a disk: NVMe, SATA and SAS, MMC.
@@ -10,7 +10,7 @@ const FIRMWARE: [&str; 3] = ["device/firmware_rev", "device/rev", "device/fwrev"
 
 /// A disk; what the kernel does not show is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Disk {
+pub(super) struct DiskDescription {
     pub name: String,
     pub model: Option<String>,
     pub firmware: Option<String>,
@@ -19,8 +19,8 @@ pub(super) struct Disk {
     pub size_bytes: Option<u64>,
 }
 
-impl Disk {
-    fn of(device: &Device) -> Self {
+impl DiskDescription {
+    fn of(device: &BlockDevice) -> Self {
         let shown = |name: &str| device.attribute(name).filter(|text| !text.is_empty());
         Self {
             name: device.name.clone(),
@@ -33,12 +33,15 @@ impl Disk {
 }
 
 /// The disks among `layers`.
-pub(super) fn of(layers: &[Layer]) -> Vec<Disk> {
-    layers.iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| Disk::of(&layer.device)).collect()
+pub(super) fn of(layers: &[Layer]) -> Vec<DiskDescription> {
+    layers.iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| DiskDescription::of(&layer.device)).collect()
 }
 
 /// The values of all `disks`, each different one once, sorted; `None` if one of the disks has none.
-pub(super) fn distinct_values(disks: &[Disk], value: impl Fn(&Disk) -> Option<&String>) -> Option<String> {
+pub(super) fn distinct_values(
+    disks: &[DiskDescription],
+    value: impl Fn(&DiskDescription) -> Option<&String>,
+) -> Option<String> {
     let mut all: Vec<&str> = disks.iter().map(|disk| value(disk).map(String::as_str)).collect::<Option<_>>()?;
     all.sort_unstable();
     all.dedup();
@@ -62,7 +65,7 @@ mod tests {
             kind: if maps_to.is_empty() { LayerKind::Disk } else { LayerKind::Md },
             maps_to: maps_to.iter().map(|&name| name.to_owned()).collect(),
             label: None,
-            device: Device::at(&sysfs).unwrap(),
+            device: BlockDevice::at(&sysfs).unwrap(),
         }
     }
 
@@ -90,7 +93,7 @@ mod tests {
         assert_eq!(distinct_values(&disks, |disk| disk.model.as_ref()).as_deref(), Some("INTEL SSDSC2KB48"));
         assert_eq!(distinct_values(&disks, |disk| disk.firmware.as_ref()).as_deref(), Some("0110; 0132"));
         let swapped = of(&[array, sata("sda", "0110\n"), sata("sdb", "0132\n")]);
-        let firmware = |disk: &Disk| disk.firmware.clone();
+        let firmware = |disk: &DiskDescription| disk.firmware.clone();
         assert_ne!(disks.iter().map(firmware).collect::<Vec<_>>(), swapped.iter().map(firmware).collect::<Vec<_>>());
         assert_eq!(
             distinct_values(&swapped, |disk| disk.firmware.as_ref()).as_deref(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use procfs::{CpuInfo, Current as _, Meminfo};
 use serde_json::{Value, json};
 
-use super::block_device::{Device, device_of};
+use super::block_device::{BlockDevice, device_of};
 use super::layers::layers_of;
 use super::mount::{block_size_bytes, free_bytes, mount_of, size_bytes};
 use super::{disks, virtual_disk};
@@ -49,7 +49,7 @@ fn host() -> Value {
     })
 }
 
-fn describe_device(device: &Device) -> Value {
+fn describe_device(device: &BlockDevice) -> Value {
     let number = |name: &str| device.attribute(name).and_then(|text| text.parse::<u64>().ok());
     let start_bytes = number("start").map(|sectors| sectors * 512);
     let layers = layers_of(device);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::block_device::{Device, device_of};
+use super::block_device::{BlockDevice, device_of};
 
 /// The limit of layers of a device.
 const MAX_LAYERS: usize = 64;
@@ -43,16 +43,16 @@ pub struct Layer {
     pub label: Option<String>,
     /// The device itself.
     #[serde(skip)]
-    pub device: Device,
+    pub device: BlockDevice,
 }
 
 /// The layers of `device`: the device itself, then the devices below it, nearest first.
-pub fn layers_of(device: &Device) -> Vec<Layer> {
+pub fn layers_of(device: &BlockDevice) -> Vec<Layer> {
     layers_with(device, &device_of)
 }
 
 /// As [`layers_of`], with `holder` for the device that holds the backing file of a loop device.
-fn layers_with(device: &Device, holder: &dyn Fn(&Path) -> Option<Device>) -> Vec<Layer> {
+fn layers_with(device: &BlockDevice, holder: &dyn Fn(&Path) -> Option<BlockDevice>) -> Vec<Layer> {
     let mut layers: Vec<Layer> = Vec::new();
     let mut next = VecDeque::from([device.clone()]);
     while let Some(device) = next.pop_front().filter(|_| layers.len() < MAX_LAYERS) {
@@ -73,7 +73,7 @@ fn layers_with(device: &Device, holder: &dyn Fn(&Path) -> Option<Device>) -> Vec
     layers
 }
 
-fn kind_of(device: &Device) -> LayerKind {
+fn kind_of(device: &BlockDevice) -> LayerKind {
     let has = |name: &str| device.sysfs.join(name).exists();
     match () {
         () if has("partition") => LayerKind::Partition,
@@ -86,18 +86,18 @@ fn kind_of(device: &Device) -> LayerKind {
     }
 }
 
-fn under(device: &Device, kind: LayerKind, holder: &dyn Fn(&Path) -> Option<Device>) -> Vec<Device> {
+fn under(device: &BlockDevice, kind: LayerKind, holder: &dyn Fn(&Path) -> Option<BlockDevice>) -> Vec<BlockDevice> {
     let folders = match kind {
         LayerKind::Partition => device.sysfs.parent().map(Path::to_owned).into_iter().collect(),
         LayerKind::Loop => return backing_file(device).and_then(|file| holder(&file)).into_iter().collect(),
         LayerKind::Bcache => [entries(&device.sysfs.join("slaves")), caches(device)].concat(),
         LayerKind::Disk | LayerKind::Md | LayerKind::Dm => entries(&device.sysfs.join("slaves")),
     };
-    folders.iter().filter_map(|folder| Device::at(folder)).collect()
+    folders.iter().filter_map(|folder| BlockDevice::at(folder)).collect()
 }
 
 /// The caches of a bcache device: its cache set links to the `bcache` directory of each.
-fn caches(device: &Device) -> Vec<PathBuf> {
+fn caches(device: &BlockDevice) -> Vec<PathBuf> {
     let of_set = entries(&device.sysfs.join("bcache/cache"));
     let cache = |path: &PathBuf| {
         let number = path.file_name()?.to_str()?.strip_prefix("cache")?;
@@ -114,12 +114,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn backing_file(device: &Device) -> Option<PathBuf> {
+fn backing_file(device: &BlockDevice) -> Option<PathBuf> {
     let text = fs::read_to_string(device.sysfs.join("loop/backing_file")).ok()?;
     Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-fn label(device: &Device, kind: LayerKind) -> Option<String> {
+fn label(device: &BlockDevice, kind: LayerKind) -> Option<String> {
     let path = match kind {
         LayerKind::Dm => "dm/name",
         LayerKind::Loop => "loop/backing_file",
@@ -164,8 +164,8 @@ mod tests {
             symlink(self.path(to), self.path(from)).unwrap();
         }
 
-        fn device(&self, name: &str) -> Device {
-            Device::at(&self.path(name)).unwrap()
+        fn device(&self, name: &str) -> BlockDevice {
+            BlockDevice::at(&self.path(name)).unwrap()
         }
 
         fn chain(&self, name: &str) -> Vec<(String, LayerKind, Vec<String>)> {
@@ -256,7 +256,7 @@ mod tests {
     fn a_real_loop_device_maps_to_the_device_of_its_file() {
         let Some(device) = LoopDevice::new(1 << 20) else { return };
         let file = device.image();
-        let found = Device::at(&Path::new("/sys/class/block").join(device.path.file_name().unwrap()));
+        let found = BlockDevice::at(&Path::new("/sys/class/block").join(device.path.file_name().unwrap()));
         let layers = found.as_ref().map(layers_of).unwrap();
         assert_eq!(layers[0].kind, LayerKind::Loop);
         assert_eq!(layers[0].label.as_deref(), file.to_str());

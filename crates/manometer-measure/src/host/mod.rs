@@ -16,7 +16,7 @@ pub mod virtual_disk;
 
 use std::path::Path;
 
-pub use block_device::{Device, device_of};
+pub use block_device::{BlockDevice, device_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use nvme_controllers::nvme_controllers;
 pub use observer::{Observer, ObserverKind, PhaseBoundary, Subject};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::block_device::Device;
+use super::block_device::BlockDevice;
 use super::layers::Layer;
 use crate::clock::WallAnchor;
 use crate::event::Event;
@@ -84,7 +84,7 @@ pub enum Subject<'a> {
         /// Its process id.
         pid: u32,
         /// The device of its directory.
-        device: Option<&'a Device>,
+        device: Option<&'a BlockDevice>,
     },
     /// This process as the conductor of a run.
     Conductor {

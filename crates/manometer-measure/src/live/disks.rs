@@ -10,7 +10,7 @@ const SECTOR_BYTES: f64 = 512.0;
 
 /// The counters of a layer since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Counters {
+pub struct DiskCounters {
     /// Reads completed.
     pub reads: f64,
     /// Writes completed.
@@ -31,7 +31,7 @@ pub struct Counters {
     pub in_flight: f64,
 }
 
-impl From<&DiskStat> for Counters {
+impl From<&DiskStat> for DiskCounters {
     fn from(disk: &DiskStat) -> Self {
         Self {
             reads: disk.reads as f64,
@@ -48,11 +48,11 @@ impl From<&DiskStat> for Counters {
 }
 
 /// The counters of each layer; `None` for one that is gone.
-pub(super) fn read(layers: &[Layer]) -> Vec<Option<Counters>> {
+pub(super) fn read(layers: &[Layer]) -> Vec<Option<DiskCounters>> {
     let disks = procfs::diskstats().unwrap_or_default();
     let of = |layer: &Layer| {
         let number = (layer.device.major as i32, layer.device.minor as i32);
-        disks.iter().find(|disk| (disk.major, disk.minor) == number).map(Counters::from)
+        disks.iter().find(|disk| (disk.major, disk.minor) == number).map(DiskCounters::from)
     };
     layers.iter().map(of).collect()
 }
@@ -82,16 +82,16 @@ pub struct Activity {
 
 impl Activity {
     /// The activity from `last` to `now`, `seconds` later. A counter that fell was reset and gives no rate.
-    pub fn between(last: Option<&Counters>, now: Option<&Counters>, seconds: Option<f64>) -> Self {
+    pub fn between(last: Option<&DiskCounters>, now: Option<&DiskCounters>, seconds: Option<f64>) -> Self {
         let in_flight = now.map(|now| now.in_flight);
         let (Some(last), Some(now), Some(seconds)) = (last, now, seconds) else {
             return Self { in_flight, ..Self::default() };
         };
-        let grown = |counter: fn(&Counters) -> f64| {
+        let grown = |counter: fn(&DiskCounters) -> f64| {
             let grown = counter(now) - counter(last);
             (grown >= 0.0).then_some(grown)
         };
-        let rate = |counter: fn(&Counters) -> f64| grown(counter).map(|grown| grown / seconds);
+        let rate = |counter: fn(&DiskCounters) -> f64| grown(counter).map(|grown| grown / seconds);
         let mean_ms = |wait: Option<f64>, count: Option<f64>| {
             let count = count.filter(|count| *count > 0.0)?;
             Some(wait? / count * 1e3)
@@ -122,8 +122,9 @@ mod tests {
 
     #[test]
     fn rates_waits_and_the_queue_follow_from_two_samples() {
-        let last = Counters { reads: 10.0, read_wait_s: 1.0, busy_s: 5.0, queued_s: 1.0, ..Counters::default() };
-        let now = Counters {
+        let last =
+            DiskCounters { reads: 10.0, read_wait_s: 1.0, busy_s: 5.0, queued_s: 1.0, ..DiskCounters::default() };
+        let now = DiskCounters {
             reads: 210.0,
             read_bytes: 819_200.0,
             read_wait_s: 1.4,
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_missing_or_reset_counter_is_a_gap() {
-        let (more, less) = (Counters { writes: 9.0, ..Counters::default() }, Counters::default());
+        let (more, less) = (DiskCounters { writes: 9.0, ..DiskCounters::default() }, DiskCounters::default());
         assert_eq!(Activity::between(Some(&more), Some(&less), Some(1.0)).writes_per_s, None);
         assert_eq!(Activity::between(Some(&more), None, Some(1.0)), Activity::default());
         let first = Activity::between(None, Some(&more), None);

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub use disks::{Activity, Counters};
+pub use disks::{Activity, DiskCounters};
 pub use processes::ProcessActivity;
 pub use stall::{Stall, Stalls};
 
@@ -46,7 +46,7 @@ pub struct LayerActivity {
 #[derive(Debug)]
 pub struct StorageMonitor {
     layers: Vec<Layer>,
-    last: Vec<Option<Counters>>,
+    last: Vec<Option<DiskCounters>>,
     last_ns: Option<u64>,
     processes: processes::ProcessMonitor,
 }
@@ -63,7 +63,7 @@ impl StorageMonitor {
     pub fn sample(&mut self, t_ns: u64) -> StorageSnapshot {
         let seconds = self.last_ns.filter(|last_ns| *last_ns < t_ns).map(|last_ns| (t_ns - last_ns) as f64 / 1e9);
         let now = disks::read(&self.layers);
-        let activity = |(layer, (now, last)): (&Layer, (&Option<Counters>, &Option<Counters>))| LayerActivity {
+        let activity = |(layer, (now, last)): (&Layer, (&Option<DiskCounters>, &Option<DiskCounters>))| LayerActivity {
             layer: layer.clone(),
             activity: Activity::between(last.as_ref(), now.as_ref(), seconds),
         };

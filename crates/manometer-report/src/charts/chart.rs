@@ -47,11 +47,11 @@ pub(crate) struct Chart {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ChartInput {
     /// One recording.
-    OneRecording(fn(&RecordingReader) -> Drawing),
+    OneRecording(fn(&RecordingReader) -> ChartContent),
     /// One recording or several.
-    Recordings(fn(&[RecordingReader]) -> Drawing),
+    Recordings(fn(&[RecordingReader]) -> ChartContent),
     /// Several recordings in one chart. Of a single recording other charts show the same.
-    SeveralRecordings(fn(&[RecordingReader]) -> Drawing),
+    SeveralRecordings(fn(&[RecordingReader]) -> ChartContent),
     /// Figures that come from no recording, in these columns.
     Columns(&'static [ColumnInfo]),
 }
@@ -66,7 +66,7 @@ impl Chart {
 
 /// The rows of one chart, with its description and its notes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Drawing {
+pub(crate) struct ChartContent {
     /// Its data; empty where there is nothing to draw.
     pub(crate) table: Table,
     /// The chart in words, for readers who do not see it.
@@ -75,7 +75,7 @@ pub(crate) struct Drawing {
     pub(crate) notes: Vec<String>,
 }
 
-impl Drawing {
+impl ChartContent {
     /// The chart of `rows`, each a struct of plain fields.
     pub(super) fn of<T: Serialize>(rows: &[T], words: &[String], notes: Vec<String>) -> Self {
         Self { table: Table::of(rows), alt_text: words.join(". "), notes }

@@ -51,7 +51,7 @@ impl HeatMap {
 
     /// Adds panels of `points` under the title `of`, the direction across being `across` where that is given.
     pub(super) fn add(&mut self, of: &str, points: &[PhasePoint], across: Option<&str>) {
-        let Some(plane) = Plane::of(points, across) else { return };
+        let Some(plane) = PanelGrid::of(points, across) else { return };
         let mut panels: Vec<(Vec<String>, Vec<&PhasePoint>)> = Vec::new();
         for point in points {
             let rest = plane.rest(point);
@@ -86,14 +86,14 @@ impl HeatMap {
 }
 
 /// The two directions of panels.
-struct Plane {
+struct PanelGrid {
     x: Axis,
     y: Option<Axis>,
     /// The conditions that panels differ by.
     rest: Vec<String>,
 }
 
-impl Plane {
+impl PanelGrid {
     /// The directions that make the fewest and fullest panels, no two points being in one place; nothing where points
     /// differ by nothing.
     fn of(points: &[PhasePoint], across: Option<&str>) -> Option<Self> {

@@ -11,7 +11,7 @@ mod placeholder;
 mod replay;
 
 pub use chart::ColumnInfo;
-pub(crate) use chart::{Chart, ChartInput, Drawing};
+pub(crate) use chart::{Chart, ChartContent, ChartInput};
 pub(crate) use figures::CHARTS;
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ mod sweep_tests;
 
 /// The columns of a drawing's rows.
 #[cfg(test)]
-pub(crate) fn column_names(drawing: &Drawing) -> Vec<String> {
+pub(crate) fn column_names(drawing: &ChartContent) -> Vec<String> {
     let table = serde_json::to_value(&drawing.table).unwrap_or_default();
     table["columns"].as_object().map_or_else(Vec::new, |columns| columns.keys().cloned().collect())
 }

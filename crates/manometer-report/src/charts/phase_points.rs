@@ -175,7 +175,7 @@ fn flatten(name: &str, table: &toml::Table, settings: &mut Vec<(String, String)>
 
 /// Points that are alike in all but one thing, in groups, in the order in which they begin: `rest` gives the other conditions of
 /// a point.
-pub(super) fn alike<K: Ord>(points: &[PhasePoint], rest: impl Fn(&PhasePoint) -> K) -> Vec<Vec<&PhasePoint>> {
+pub(super) fn group_alike<K: Ord>(points: &[PhasePoint], rest: impl Fn(&PhasePoint) -> K) -> Vec<Vec<&PhasePoint>> {
     let mut places: BTreeMap<K, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<&PhasePoint>> = Vec::new();
     for point in points {

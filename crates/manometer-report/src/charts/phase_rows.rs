@@ -4,22 +4,22 @@ use manometer_analysis::summary::PhaseSummary;
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use crate::phase_spans::absence;
+use crate::phase_spans::missing_reason;
 use crate::recording_reader::RecordingReader;
 use crate::run_names::distinct_names;
 use crate::text;
 
 /// A run with its place and its name.
-pub(super) struct Run<'a, 's> {
+pub(super) struct PhaseRun<'a, 's> {
     pub(super) reader: &'s RecordingReader<'a>,
     pub(super) name: String,
     pub(super) order: usize,
 }
 
 /// The runs in order, each with a distinct name.
-pub(super) fn runs<'a, 's>(readers: &'s [RecordingReader<'a>]) -> Vec<Run<'a, 's>> {
+pub(super) fn runs<'a, 's>(readers: &'s [RecordingReader<'a>]) -> Vec<PhaseRun<'a, 's>> {
     let names = distinct_names(readers.iter().map(|reader| reader.recorded));
-    let run = |(order, (reader, name))| Run { reader, name, order };
+    let run = |(order, (reader, name))| PhaseRun { reader, name, order };
     readers.iter().zip(names).enumerate().map(run).collect()
 }
 
@@ -42,7 +42,7 @@ pub(super) struct PhaseRow {
 }
 
 /// The ids of all phases but those of neighbours alone, in the order in which runs first have them.
-pub(super) fn phase_ids(runs: &[Run]) -> Vec<String> {
+pub(super) fn phase_ids(runs: &[PhaseRun]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for phase in runs.iter().flat_map(|run| &run.reader.summary.phases).filter(|phase| phase.kind != PhaseKind::Solo) {
         if !ids.contains(&phase.id) {
@@ -53,17 +53,17 @@ pub(super) fn phase_ids(runs: &[Run]) -> Vec<String> {
 }
 
 /// The pressure of each phase of each run, `w0` left out.
-pub(super) fn pressures(runs: &[Run], order: usize) -> Vec<PhaseRow> {
+pub(super) fn pressures(runs: &[PhaseRun], order: usize) -> Vec<PhaseRow> {
     let pressure = |phase: &PhaseSummary| (phase.pressure.value, phase.pressure.ci_low, phase.pressure.ci_high);
-    let strip = |_: &Run| "pressure against w0".to_owned();
+    let strip = |_: &PhaseRun| "pressure against w0".to_owned();
     rows(runs, order, strip, |phase| phase.kind == PhaseKind::Pressure, pressure)
 }
 
 /// The performance of each phase of each run.
-pub(super) fn performances(runs: &[Run], order: usize) -> Vec<PhaseRow> {
+pub(super) fn performances(runs: &[PhaseRun], order: usize) -> Vec<PhaseRow> {
     let performance =
         |phase: &PhaseSummary| (phase.performance.mean, phase.performance.ci_low, phase.performance.ci_high);
-    let strip = |run: &Run| {
+    let strip = |run: &PhaseRun| {
         let criterion = &run.reader.summary.criterion;
         format!("{} of the primary ({})", criterion.metric, criterion.unit)
     };
@@ -73,15 +73,15 @@ pub(super) fn performances(runs: &[Run], order: usize) -> Vec<PhaseRow> {
 type Interval = (Option<f64>, Option<f64>, Option<f64>);
 
 fn rows(
-    runs: &[Run],
+    runs: &[PhaseRun],
     order: usize,
-    strip: impl Fn(&Run) -> String,
+    strip: impl Fn(&PhaseRun) -> String,
     is_shown: impl Fn(&PhaseSummary) -> bool,
     value: impl Fn(&PhaseSummary) -> Interval,
 ) -> Vec<PhaseRow> {
     let ids = phase_ids(runs);
-    let of = |run: &Run, id: &str| run.reader.summary.phases.iter().position(|phase| phase.id == id);
-    let shown = |run: &Run, id: &str| of(run, id).is_some_and(|place| is_shown(&run.reader.summary.phases[place]));
+    let of = |run: &PhaseRun, id: &str| run.reader.summary.phases.iter().position(|phase| phase.id == id);
+    let shown = |run: &PhaseRun, id: &str| of(run, id).is_some_and(|place| is_shown(&run.reader.summary.phases[place]));
     let wanted: Vec<(usize, &String)> =
         ids.iter().enumerate().filter(|(_, id)| runs.iter().any(|run| shown(run, id))).collect();
     let mut rows = Vec::new();
@@ -113,13 +113,13 @@ fn rows(
 }
 
 /// A value with its interval, or why there is none.
-pub(super) fn describe(run: &Run, phase: &PhaseSummary, (value, low, high): Interval) -> String {
+pub(super) fn describe(run: &PhaseRun, phase: &PhaseSummary, (value, low, high): Interval) -> String {
     match (value, low, high) {
         (Some(value), Some(low), Some(high)) => {
             format!("{} ({} to {})", text::number(value), text::number(low), text::number(high))
         }
         (Some(value), ..) => format!("{} (no interval)", text::number(value)),
-        (None, ..) => absence(run.reader.recording, phase),
+        (None, ..) => missing_reason(run.reader.recording, phase),
     }
 }
 

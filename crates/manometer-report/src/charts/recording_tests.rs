@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{CHARTS, ChartInput, Drawing};
+use super::{CHARTS, ChartContent, ChartInput};
 use crate::AnalysedRecording;
 use crate::example;
 use crate::recording_reader::RecordingReader;
@@ -21,14 +21,14 @@ fn cut(dir: &Path) -> AnalysedRecording {
     AnalysedRecording { recording, summary, settings: Default::default() }
 }
 
-fn draw(recorded: &AnalysedRecording, name: &str) -> Drawing {
+fn draw(recorded: &AnalysedRecording, name: &str) -> ChartContent {
     let chart = CHARTS.iter().find(|chart| chart.name == name).unwrap();
     let ChartInput::OneRecording(draw) = chart.input else { panic!("{name} is not drawn from one recording") };
     draw(&RecordingReader::new(recorded))
 }
 
 /// The column `name` of a drawing's table, one value per row.
-fn column(drawing: &Drawing, name: &str) -> Vec<Value> {
+fn column(drawing: &ChartContent, name: &str) -> Vec<Value> {
     let table = serde_json::to_value(&drawing.table).unwrap();
     let column = &table["columns"][name];
     if let Value::Array(values) = &column["values"] {
@@ -173,7 +173,7 @@ fn a_replay_is_laid_over_its_trace() {
     let recorded = complete(dir.path());
     let dispatch = draw(&recorded, "replay-dispatch");
     assert_eq!(column(&dispatch, "workload"), ["writer"]);
-    let number = |drawing: &Drawing, name: &str, row: usize| column(drawing, name)[row].as_f64().unwrap();
+    let number = |drawing: &ChartContent, name: &str, row: usize| column(drawing, name)[row].as_f64().unwrap();
     assert!((number(&dispatch, "p50", 0) - 4.2).abs() < 0.5 && number(&dispatch, "max", 0) >= 150.0);
     assert_eq!(
         (column(&dispatch, "requests")[0].as_u64(), column(&dispatch, "late")[0].as_u64()),
@@ -196,7 +196,7 @@ fn what_replayed_nothing_has_no_word_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = cut(dir.path());
     for name in ["replay-dispatch", "replay-interarrivals", "replay-windows"] {
-        assert_eq!(draw(&recorded, name), Drawing::default(), "{name}");
+        assert_eq!(draw(&recorded, name), ChartContent::default(), "{name}");
     }
 }
 
@@ -215,7 +215,7 @@ fn a_latency_can_be_the_criterion() {
 }
 
 /// The rows of a drawing.
-fn rows(drawing: Drawing) -> Vec<serde_json::Map<String, Value>> {
+fn rows(drawing: ChartContent) -> Vec<serde_json::Map<String, Value>> {
     drawing.table.into_rows()
 }
 

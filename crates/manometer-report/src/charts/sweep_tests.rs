@@ -66,7 +66,7 @@ fn near(value: &Value, expected: f64) -> bool {
 fn a_sweep_fills_every_chart_of_many_recordings() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = sweep(dir.path());
-    for chart in crate::charts().iter().filter(|chart| chart.scope == crate::Scope::ManyRecordings) {
+    for chart in crate::charts().iter().filter(|chart| chart.scope == crate::ChartSource::ManyRecordings) {
         let drawn = draw(chart.name, &recorded).unwrap();
         assert!(!drawn.rows.is_empty(), "{}: {:?}", chart.name, drawn.notes);
         assert!(!drawn.alt_text.is_empty(), "{}", chart.name);

@@ -2,14 +2,14 @@
 
 use super::figure::{figure, omitted_charts};
 use crate::AnalysedRecording;
-use crate::charts::{CHARTS, Chart, ChartInput, Drawing};
+use crate::charts::{CHARTS, Chart, ChartContent, ChartInput};
 use crate::recording_reader::RecordingReader;
 
 /// A section for each chart that joins recordings, and why others are left out; adds the names of the charts to `drawn`.
 pub(super) fn sections(recordings: &[AnalysedRecording], drawn: &mut Vec<&'static str>) -> String {
     let readers: Vec<RecordingReader> = recordings.iter().map(RecordingReader::new).collect();
     let drawings = CHARTS.iter().filter_map(|chart| Some((chart, draw(chart, &readers)?)));
-    let drawings: Vec<(&Chart, Drawing)> = drawings.collect();
+    let drawings: Vec<(&Chart, ChartContent)> = drawings.collect();
     let (shown, left_out): (Vec<_>, Vec<_>) = drawings.iter().partition(|(_, drawing)| !drawing.table.is_empty());
     let mut html = String::new();
     for (chart, drawing) in shown {
@@ -20,7 +20,7 @@ pub(super) fn sections(recordings: &[AnalysedRecording], drawn: &mut Vec<&'stati
 }
 
 /// What a chart makes of all of them; nothing of one that shows each alone.
-fn draw(chart: &Chart, readers: &[RecordingReader]) -> Option<Drawing> {
+fn draw(chart: &Chart, readers: &[RecordingReader]) -> Option<ChartContent> {
     match chart.input {
         ChartInput::Recordings(draw) | ChartInput::SeveralRecordings(draw) => Some(draw(readers)),
         ChartInput::OneRecording(_) | ChartInput::Columns(_) => None,

@@ -14,7 +14,7 @@ use super::html::escape;
 use super::table::table;
 use super::whole;
 use crate::charts::figures::{advised_tiers, policy_curves};
-use crate::charts::{Chart, Drawing};
+use crate::charts::{Chart, ChartContent};
 use crate::table::Table;
 use crate::text;
 
@@ -51,7 +51,7 @@ pub fn cache_advice(advice: &Advice) -> String {
     whole(&format!("Caches for {}", advice.trace), &main, &specs, elsewhere)
 }
 
-fn chart(chart: &Chart, drawing: Drawing, specs: &mut Map<String, Value>) -> String {
+fn chart(chart: &Chart, drawing: ChartContent, specs: &mut Map<String, Value>) -> String {
     specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
     figure([chart.name, chart.title, chart.caption], &drawing, 1, 2)
 }
@@ -136,7 +136,7 @@ struct CurveRow<'a> {
     is_recommended: bool,
 }
 
-fn curves(advice: &Advice) -> Drawing {
+fn curves(advice: &Advice) -> ChartContent {
     let memory = &advice.memory;
     let row = |policy, point: &MissPoint| CurveRow {
         policy,
@@ -157,7 +157,7 @@ fn curves(advice: &Advice) -> Drawing {
         Some(format!("{}: from {from} to {to}", curve.policy))
     });
     let alt_text = ends.collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), alt_text, notes: Vec::new() }
+    ChartContent { table: Table::of(&rows), alt_text, notes: Vec::new() }
 }
 
 /// A bar.
@@ -170,7 +170,7 @@ struct TierRow<'a> {
     value: f64,
 }
 
-fn tiers(advice: &Advice) -> Drawing {
+fn tiers(advice: &Advice) -> ChartContent {
     let strips = ["throughput, MB/s".to_owned(), format!("cost per MB/s, {}{}", advice.prices.currency, by_gb(advice))];
     let mut rows = Vec::new();
     for (order, strip) in strips.into_iter().enumerate() {
@@ -184,7 +184,7 @@ fn tiers(advice: &Advice) -> Drawing {
     }
     let word = |row: &TierRow<'_>| format!("{}, {}: {}", row.arrangement, row.strip, text::number(row.value));
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), alt_text, notes: vec![replayed(advice)] }
+    ChartContent { table: Table::of(&rows), alt_text, notes: vec![replayed(advice)] }
 }
 
 fn by_gb(advice: &Advice) -> &'static str {

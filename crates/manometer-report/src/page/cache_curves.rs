@@ -9,7 +9,7 @@ use super::html::escape;
 use super::table::table;
 use super::whole;
 use crate::charts::figures::{cache_curves::CHART as CURVES, working_set::CHART as WORKING_SET};
-use crate::charts::{Chart, Drawing};
+use crate::charts::{Chart, ChartContent};
 use crate::table::Table;
 use crate::text;
 
@@ -123,7 +123,7 @@ fn caption(curves: &CacheCurves) -> String {
     caption
 }
 
-fn drawing(curves: &CacheCurves) -> Drawing {
+fn drawing(curves: &CacheCurves) -> ChartContent {
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     let mut words = Vec::new();
@@ -140,7 +140,7 @@ fn drawing(curves: &CacheCurves) -> Drawing {
             _ => notes.push(format!("No capacity gives a usable estimate for {name}.")),
         }
     }
-    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes }
+    ChartContent { table: Table::of(&rows), alt_text: words.join(". "), notes }
 }
 
 fn row<'a>(policy: &'a str, unit: &'static str, point: &CachePoint) -> CurveRow<'a> {
@@ -164,7 +164,7 @@ fn capacity(curves: &CacheCurves, capacity: u64) -> String {
     if curves.is_in_bytes { human::bytes(capacity) } else { text::counted(capacity, "object") }
 }
 
-fn working_set(curves: &CacheCurves) -> Drawing {
+fn working_set(curves: &CacheCurves) -> ChartContent {
     let mut rows = Vec::new();
     let mut words = Vec::new();
     for (order, WorkingSetStrip { what, unit, windows }) in curves.working_set.iter().enumerate() {
@@ -184,7 +184,7 @@ fn working_set(curves: &CacheCurves) -> Drawing {
             words.push(format!("{} {what} in {} {unit}", text::number(*amount), text::number(*window)));
         }
     }
-    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes: Vec::new() }
+    ChartContent { table: Table::of(&rows), alt_text: words.join(". "), notes: Vec::new() }
 }
 
 /// The knees as a table, for a mark in a chart cannot be read to the digit.

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::html::{escape, json};
-use crate::charts::{Chart, Drawing};
+use crate::charts::{Chart, ChartContent};
 
 /// A chart with its name, its title and how to read it.
-pub(super) fn figure([name, title, caption]: [&str; 3], drawing: &Drawing, number: usize, level: usize) -> String {
+pub(super) fn figure([name, title, caption]: [&str; 3], drawing: &ChartContent, number: usize, level: usize) -> String {
     let mut html = format!("<section class=\"chart\" aria-labelledby=\"{name}-{number}\">\n");
     _ = writeln!(html, "<h{level} id=\"{name}-{number}\">{title}</h{level}>");
     let notes: String = drawing.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();
@@ -30,7 +30,7 @@ pub(super) fn figure([name, title, caption]: [&str; 3], drawing: &Drawing, numbe
 }
 
 /// The charts that nothing fills, and why.
-pub(super) fn omitted_charts(charts: &[&(&Chart, Drawing)], level: usize) -> String {
+pub(super) fn omitted_charts(charts: &[&(&Chart, ChartContent)], level: usize) -> String {
     if charts.is_empty() {
         return String::new();
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use manometer_analysis::findings::{damaged, sort_by_threat};
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_measure::Severity;
 use manometer_measure::event::Finding;
 
@@ -26,7 +26,7 @@ pub(super) fn collect(reader: &RecordingReader) -> Vec<Finding> {
 }
 
 /// That the run is incomplete, which must be read before the numbers.
-pub(super) fn notices(summary: &Summary) -> String {
+pub(super) fn notices(summary: &RunSummary) -> String {
     if is_complete(summary) {
         return String::new();
     }

@@ -51,7 +51,7 @@ pub fn page(recordings: &[AnalysedRecording], folder: &Path) -> Result<String, R
         main.push_str(&all_runs::sections(recordings, &mut drawn));
     }
     for (index, recorded) in recordings.iter().enumerate() {
-        let place = run::Place { number: index + 1, several, folder };
+        let place = run::RecordingPosition { number: index + 1, several, folder };
         main.push_str(&run::article(recorded, &place, &mut drawn)?);
     }
     let elsewhere = ["the data files are in the recording", "the recording has every digit"];

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use manometer_analysis::compare;
-use manometer_analysis::summary::{PhaseSummary, Summary};
+use manometer_analysis::summary::{PhaseSummary, RunSummary};
 use manometer_analysis::verdict::{Conclusion, RunsVerdict, judge_runs};
 use manometer_measure::Recording;
 
@@ -63,7 +63,7 @@ fn row(number: usize, recorded: &AnalysedRecording, name: &str) -> String {
 }
 
 /// The phase that the headline is about, if that is one with a pressure: never one from which nothing can be concluded.
-fn judged_phase(summary: &Summary) -> Option<&PhaseSummary> {
+fn judged_phase(summary: &RunSummary) -> Option<&PhaseSummary> {
     let id = summary.claim_phase.as_ref().filter(|_| summary.verdict.about == Conclusion::Pressure)?;
     summary.phases.iter().find(|phase| phase.id == *id)
 }

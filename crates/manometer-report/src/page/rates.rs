@@ -7,7 +7,7 @@ use super::figure::figure;
 use super::html::escape;
 use super::table::table;
 use super::whole;
-use crate::charts::Drawing;
+use crate::charts::ChartContent;
 use crate::charts::figures::latency_against_rate::CHART;
 use crate::table::Table;
 use crate::text;
@@ -81,7 +81,7 @@ pub fn rate_search(search: &RateSearch) -> String {
     whole(CHART.title, &main, &Map::from_iter([(CHART.name.to_owned(), spec)]), elsewhere)
 }
 
-fn drawing(search: &RateSearch) -> Drawing {
+fn drawing(search: &RateSearch) -> ChartContent {
     let row = |point: &RatePoint| RateRow {
         rate: point.rate,
         achieved: point.achieved,
@@ -105,7 +105,7 @@ fn drawing(search: &RateSearch) -> Drawing {
             vec![format!("At {} no request completed, so there is no latency.", text::counted(some as u64, "rate"))]
         }
     };
-    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes }
+    ChartContent { table: Table::of(&rows), alt_text: words.join(". "), notes }
 }
 
 fn latency(point: &RatePoint) -> String {

@@ -11,14 +11,14 @@ use super::figure::figure;
 use super::html::escape;
 use super::table::table;
 use super::whole;
-use crate::charts::{Chart, Drawing, figures};
+use crate::charts::{Chart, ChartContent, figures};
 use crate::table::Table;
 use crate::text;
 
 const MIB: f64 = (1 << 20) as f64;
 
 /// A chart of this page, and what fills it.
-type ChartWithData = (Chart, fn(&LoadComparison) -> Drawing);
+type ChartWithData = (Chart, fn(&LoadComparison) -> ChartContent);
 
 const CHARTS: [ChartWithData; 6] = [
     (figures::miss_ratio_curves::CHART, curves),
@@ -97,7 +97,7 @@ fn curve_rows(comparison: &LoadComparison) -> Vec<CurveRow> {
     rows
 }
 
-fn curves(comparison: &LoadComparison) -> Drawing {
+fn curves(comparison: &LoadComparison) -> ChartContent {
     let words: Vec<String> = comparison
         .engines
         .iter()
@@ -106,12 +106,12 @@ fn curves(comparison: &LoadComparison) -> Drawing {
             format!("{}, {}: up to {} points from the trace", engine.engine, one.load, points(one.max_abs))
         })
         .collect();
-    Drawing { table: Table::of(&curve_rows(comparison)), alt_text: words.join(". "), notes: Vec::new() }
+    ChartContent { table: Table::of(&curve_rows(comparison)), alt_text: words.join(". "), notes: Vec::new() }
 }
 
-fn curves_by_load(comparison: &LoadComparison) -> Drawing {
+fn curves_by_load(comparison: &LoadComparison) -> ChartContent {
     if comparison.engine_spreads.is_empty() {
-        return Drawing::default();
+        return ChartContent::default();
     }
     let mut rows = curve_rows(comparison);
     let place = |load: &str| comparison.loads.iter().position(|one| one.name == load);
@@ -125,7 +125,7 @@ fn curves_by_load(comparison: &LoadComparison) -> Drawing {
         )
     });
     let words = spreads.collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), notes: vec![format!("{words}.")], alt_text: words }
+    ChartContent { table: Table::of(&rows), notes: vec![format!("{words}.")], alt_text: words }
 }
 
 /// One bar.
@@ -141,7 +141,7 @@ struct SpeedUpRow {
     samples: usize,
 }
 
-fn speed_ups(comparison: &LoadComparison) -> Drawing {
+fn speed_ups(comparison: &LoadComparison) -> ChartContent {
     let mut rows = Vec::new();
     for engine in &comparison.engines {
         rows.extend(engine.curves.iter().filter(|curve| curve.speed_up.mean.is_some()).map(|curve| SpeedUpRow {
@@ -162,7 +162,7 @@ fn speed_ups(comparison: &LoadComparison) -> Drawing {
     } else {
         Vec::new()
     };
-    Drawing { table: Table::of(&rows), alt_text, notes }
+    ChartContent { table: Table::of(&rows), alt_text, notes }
 }
 
 /// One bar of one strip.
@@ -176,8 +176,8 @@ struct SlabRow {
     samples: usize,
 }
 
-fn slabs(comparison: &LoadComparison) -> Drawing {
-    let Some(slabs) = &comparison.slabs else { return Drawing::default() };
+fn slabs(comparison: &LoadComparison) -> ChartContent {
+    let Some(slabs) = &comparison.slabs else { return ChartContent::default() };
     let mut rows = Vec::new();
     for load in &slabs.loads {
         for (strip, mean) in [
@@ -198,7 +198,7 @@ fn slabs(comparison: &LoadComparison) -> Drawing {
     rows.retain(|row| row.value.is_some());
     let word = |row: &SlabRow| format!("{}, {}: {}", row.sizes, row.strip, or_gap(row.value, text::number));
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), alt_text, notes: vec![slab_note(slabs)] }
+    ChartContent { table: Table::of(&rows), alt_text, notes: vec![slab_note(slabs)] }
 }
 
 fn slab_note(slabs: &SlabComparison) -> String {
@@ -223,8 +223,8 @@ struct BoxRow {
     samples: usize,
 }
 
-fn hot_spots(comparison: &LoadComparison) -> Drawing {
-    let Some(spots) = &comparison.hot_spots else { return Drawing::default() };
+fn hot_spots(comparison: &LoadComparison) -> ChartContent {
+    let Some(spots) = &comparison.hot_spots else { return ChartContent::default() };
     let row = |load: &str, plot: &manometer_analysis::real_vs_synthetic::BoxPlot| BoxRow {
         load: load.to_owned(),
         min: plot.min,
@@ -241,7 +241,7 @@ fn hot_spots(comparison: &LoadComparison) -> Drawing {
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
     let speed = format!("{} nodes, {} requests a second.", spots.nodes, text::count(spots.requests_per_s));
     let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not computed: {reason}."))];
-    Drawing { table: Table::of(&rows), alt_text, notes }
+    ChartContent { table: Table::of(&rows), alt_text, notes }
 }
 
 /// One second of one load.
@@ -252,8 +252,8 @@ struct ArrivalRow {
     requests: u64,
 }
 
-fn arrivals(comparison: &LoadComparison) -> Drawing {
-    let Some(spots) = &comparison.hot_spots else { return Drawing::default() };
+fn arrivals(comparison: &LoadComparison) -> ChartContent {
+    let Some(spots) = &comparison.hot_spots else { return ChartContent::default() };
     let rows: Vec<ArrivalRow> = spots
         .loads
         .iter()
@@ -264,13 +264,13 @@ fn arrivals(comparison: &LoadComparison) -> Drawing {
         .collect();
     // A line needs two seconds.
     if rows.iter().all(|row| row.second == 0) {
-        return Drawing::default();
+        return ChartContent::default();
     }
     let most = |load: &manometer_analysis::real_vs_synthetic::NodeLoad| {
         format!("{}: {} at most", load.load, text::count(load.hottest.iter().copied().max().unwrap_or(0)))
     };
     let alt_text = spots.loads.iter().map(most).collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), alt_text, notes: Vec::new() }
+    ChartContent { table: Table::of(&rows), alt_text, notes: Vec::new() }
 }
 
 /// The error of each synthetic load, the smallest first.

@@ -8,7 +8,7 @@ use manometer_analysis::summary::{
 use manometer_measure::plan::BetterDirection;
 
 use super::html::escape;
-use crate::phase_spans::{absence, gap_reason};
+use crate::phase_spans::{gap_reason, missing_reason};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -45,7 +45,7 @@ pub(super) fn section(reader: &RecordingReader, level: usize) -> String {
 fn row(reader: &RecordingReader, phase: &PhaseSummary) -> String {
     let mut html = format!("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>", name(phase));
     if phase.start_s.is_none() {
-        let absence = escape(&absence(reader.recording, phase));
+        let absence = escape(&missing_reason(reader.recording, phase));
         let columns = COLUMNS.len() - 1;
         _ = writeln!(html, "<td role=\"cell\" colspan=\"{columns}\" class=\"gap\">{absence}</td></tr>");
         return html;
@@ -73,7 +73,7 @@ fn name(phase: &PhaseSummary) -> String {
 }
 
 /// A reason, where there is one.
-fn because(reason: Option<&str>) -> String {
+fn reason_text(reason: Option<&str>) -> String {
     reason.map(|reason| format!("<small>{}</small>", escape(reason))).unwrap_or_default()
 }
 
@@ -95,7 +95,7 @@ fn estimate(estimate: &MeanEstimate, part: &str) -> String {
     let unit = escape(&estimate.unit);
     let samples = text::counted(estimate.samples as u64, part);
     let Some(mean) = estimate.mean else {
-        return format!("<b>{}</b>{}", text::NOT_MEASURED, because(estimate.reason.as_deref()));
+        return format!("<b>{}</b>{}", text::NOT_MEASURED, reason_text(estimate.reason.as_deref()));
     };
     let mut html = format!("<b>{} {unit}</b>", text::number(mean));
     if let (Some(low), Some(high)) = (estimate.ci_low, estimate.ci_high) {
@@ -127,7 +127,7 @@ fn needed(length: Option<&NeededLength>) -> String {
 fn own_pressure(pressure: &IntervalEstimate) -> String {
     match pressure.value {
         Some(value) => format!("<b>{}</b><small>by definition</small>", text::pressure(value)),
-        None => format!("<b>–</b>{}", because(pressure.reason.as_deref())),
+        None => format!("<b>–</b>{}", reason_text(pressure.reason.as_deref())),
     }
 }
 
@@ -141,7 +141,7 @@ fn pressures(reader: &RecordingReader, phase: &PhaseSummary) -> String {
 
 fn pressure(pressure: &IntervalEstimate) -> String {
     let Some(value) = pressure.value else {
-        return format!("<b>–</b>{}", because(pressure.reason.as_deref()));
+        return format!("<b>–</b>{}", reason_text(pressure.reason.as_deref()));
     };
     let mut html = format!("<b>{}</b>", text::pressure(value));
     match (pressure.ci_low, pressure.ci_high) {
@@ -205,6 +205,6 @@ fn fairness(fairness: &Fairness) -> String {
         "<small>slowdown relative to the solo run: {}; Jain's index {}</small>{}",
         all.collect::<Vec<_>>().join(", "),
         number(fairness.jain_index),
-        because(fairness.reason.as_deref())
+        reason_text(fairness.reason.as_deref())
     )
 }

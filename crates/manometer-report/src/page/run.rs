@@ -9,12 +9,12 @@ use super::figure::{figure, omitted_charts};
 use super::html::escape;
 use super::run_status::describe_status;
 use super::{environment, files, findings, results, verdict};
-use crate::charts::{CHARTS, Chart, ChartInput, Drawing};
+use crate::charts::{CHARTS, Chart, ChartContent, ChartInput};
 use crate::recording_reader::RecordingReader;
 use crate::{AnalysedRecording, ReportError, text};
 
 /// The place of a recording on the page.
-pub(super) struct Place<'a> {
+pub(super) struct RecordingPosition<'a> {
     /// Its number, from 1.
     pub(super) number: usize,
     /// Whether the page holds other recordings.
@@ -23,7 +23,7 @@ pub(super) struct Place<'a> {
     pub(super) folder: &'a Path,
 }
 
-impl Place<'_> {
+impl RecordingPosition<'_> {
     /// The level of the recording's own heading; its sections are one below.
     fn heading(&self) -> usize {
         if self.several { 2 } else { 1 }
@@ -33,13 +33,13 @@ impl Place<'_> {
 /// Everything about one recording; adds the names of its charts to `drawn`.
 pub(super) fn article(
     recorded: &AnalysedRecording,
-    place: &Place,
+    place: &RecordingPosition,
     drawn: &mut Vec<&'static str>,
 ) -> Result<String, ReportError> {
     let readers = [RecordingReader::new(recorded)];
     let reader = &readers[0];
     // The charts read the files, so what cannot be read is known only after them.
-    let drawings: Vec<(&Chart, Drawing)> =
+    let drawings: Vec<(&Chart, ChartContent)> =
         CHARTS.iter().filter_map(|chart| Some((chart, draw(chart, &readers, place)?))).collect();
     drawn.extend(drawings.iter().filter(|(_, drawing)| !drawing.table.is_empty()).map(|(chart, _)| chart.name));
     let findings = findings::collect(reader);
@@ -64,7 +64,7 @@ pub(super) fn article(
 }
 
 /// What a chart shows of one recording; nothing where it has neither rows nor a word.
-fn draw(chart: &Chart, readers: &[RecordingReader; 1], place: &Place) -> Option<Drawing> {
+fn draw(chart: &Chart, readers: &[RecordingReader; 1], place: &RecordingPosition) -> Option<ChartContent> {
     let drawing = match chart.input {
         ChartInput::OneRecording(draw) => draw(&readers[0]),
         // Of several recordings these are drawn once, of all of them.

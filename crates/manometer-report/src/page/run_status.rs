@@ -1,6 +1,6 @@
 //! How a run ended, in words.
 
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 
 /// How a run ended.
 pub(super) fn describe_status(status: &str) -> String {
@@ -14,6 +14,6 @@ pub(super) fn describe_status(status: &str) -> String {
 }
 
 /// Whether a run measured all that it set out to.
-pub(super) fn is_complete(summary: &Summary) -> bool {
+pub(super) fn is_complete(summary: &RunSummary) -> bool {
     summary.status == "complete"
 }

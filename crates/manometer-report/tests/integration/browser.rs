@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
 use manometer_report::{
     AnalysedRecording, CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice,
@@ -15,7 +15,7 @@ use manometer_report::{
 use crate::browser_tools::{Browser, Scheme, attribute};
 use crate::example;
 
-type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
+type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> RunSummary, usize);
 
 /// Each example with the number of charts its page draws.
 const EXAMPLES: [Example; 4] = [

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use manometer_report::{Scope, charts, spec};
+use manometer_report::{ChartSource, charts, spec};
 use serde_json::{Map, Value, json};
 
 use crate::browser_tools::{Browser, Scheme, attribute};
@@ -197,7 +197,7 @@ fn the_rows_of_this_test_have_the_required_columns() {
     let all = charts();
     for (name, rows) in figures() {
         let chart = all.iter().find(|chart| chart.name == name).unwrap();
-        assert_eq!(chart.scope, Scope::Figures);
+        assert_eq!(chart.scope, ChartSource::Figures);
         let mut required: Vec<&str> = chart.columns.iter().map(|column| column.name).collect();
         let mut given: Vec<&str> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
         required.sort_unstable();

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
 use manometer_report::{AnalysedRecording, ReportError, page};
 
 use crate::example;
 
-fn recorded(recording: Recording, summarise: fn(&Recording) -> Summary) -> AnalysedRecording {
+fn recorded(recording: Recording, summarise: fn(&Recording) -> RunSummary) -> AnalysedRecording {
     let summary = summarise(&recording);
     AnalysedRecording { recording, summary, settings: Default::default() }
 }

@@ -7,7 +7,7 @@ use manometer_measure::histogram::PERCENTILES;
 
 /// A percentile of the response time and its limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Goal {
+pub struct LatencyGoal {
     /// The quantile, from 0 to 1; 1 is the maximum.
     pub quantile: f64,
     /// The limit.
@@ -19,7 +19,7 @@ pub struct Goal {
 #[error("`{0}` is not a goal: write a percentile of the response time and its maximum, such as `p99<=50ms`")]
 pub struct GoalError(String);
 
-impl FromStr for Goal {
+impl FromStr for LatencyGoal {
     type Err = GoalError;
 
     fn from_str(text: &str) -> Result<Self, GoalError> {
@@ -31,7 +31,7 @@ impl FromStr for Goal {
     }
 }
 
-impl Goal {
+impl LatencyGoal {
     /// The percentile's name: `p99`, or `max`.
     pub fn percentile(&self) -> &'static str {
         PERCENTILES.iter().find(|(_, quantile)| *quantile == self.quantile).map_or("max", |(name, _)| name)
@@ -44,11 +44,11 @@ mod tests {
 
     #[test]
     fn a_goal_is_a_percentile_and_a_time() {
-        let goal: Goal = "p99<=50ms".parse().unwrap();
+        let goal: LatencyGoal = "p99<=50ms".parse().unwrap();
         assert_eq!((goal.quantile, goal.at_most.seconds(), goal.percentile()), (0.99, 0.05, "p99"));
-        assert_eq!("max <= 1s".parse::<Goal>().unwrap().percentile(), "max");
+        assert_eq!("max <= 1s".parse::<LatencyGoal>().unwrap().percentile(), "max");
         for text in ["p99", "p98<=1ms", "p99<=soon", "p99<50ms"] {
-            assert!(text.parse::<Goal>().unwrap_err().to_string().contains("p99<=50ms"));
+            assert!(text.parse::<LatencyGoal>().unwrap_err().to_string().contains("p99<=50ms"));
         }
     }
 }

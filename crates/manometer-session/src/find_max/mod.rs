@@ -9,11 +9,11 @@ use manometer_measure::plan::Settings;
 use manometer_workload::sample::Sample;
 use serde_json::Value;
 
-pub use self::goal::{Goal, GoalError};
-pub use self::search::{Capacity, PRECISION, TriedRate};
-use self::search::{Search, Step, Trial};
+pub use self::goal::{GoalError, LatencyGoal};
+pub use self::search::{Capacity, PRECISION, RateTrials};
+use self::search::{RateTrial, Search, SearchStep};
 use crate::protocol::{Control, Message};
-use crate::single::Observer;
+use crate::single::MessageHandler;
 
 /// The settling time before a measurement, as a share of the measured time.
 const SETTLE_PART: f64 = 0.1;
@@ -22,7 +22,7 @@ const SETTLE_PART: f64 = 0.1;
 #[derive(Debug, Clone, Copy)]
 pub struct FindMaxRequest {
     /// The goal that a rate has to meet.
-    pub goal: Goal,
+    pub goal: LatencyGoal,
     /// The share of each rate that must be achieved, above 0 and at most 1.
     pub achieved: f64,
     /// How long each rate is measured, in seconds.
@@ -64,13 +64,13 @@ pub struct FindMax<'a> {
     pub refused: Option<String>,
     /// The current rate; `None` for a closed loop.
     rate: Option<f64>,
-    counting: Counting,
+    counting: RateCounter,
     report: Box<dyn FnMut(&MeasuredRate) + 'a>,
 }
 
 /// The counts of the current rate.
 #[derive(Debug, Default)]
-struct Counting {
+struct RateCounter {
     /// The start of the measurement; `None` while the rate is not in force.
     from_ns: Option<u64>,
     length_ns: u64,
@@ -90,7 +90,7 @@ impl<'a> FindMax<'a> {
             answer: None,
             refused: None,
             rate: None,
-            counting: Counting::default(),
+            counting: RateCounter::default(),
             report: Box::new(report),
         }
     }
@@ -103,12 +103,12 @@ impl<'a> FindMax<'a> {
     }
 
     /// How often each rate was tried, and how often it met the goal, ascending.
-    pub fn tried(&self) -> Vec<TriedRate> {
-        TriedRate::of(&self.trials())
+    pub fn rate_trials(&self) -> Vec<RateTrials> {
+        RateTrials::of(&self.trials())
     }
 
-    fn trials(&self) -> Vec<Trial> {
-        self.rates.iter().filter_map(|one| Some(Trial { rate: one.rate?, met: one.met })).collect()
+    fn trials(&self) -> Vec<RateTrial> {
+        self.rates.iter().filter_map(|one| Some(RateTrial { rate: one.rate?, met: one.met })).collect()
     }
 
     fn settle_ns(&self) -> u64 {
@@ -134,7 +134,7 @@ impl<'a> FindMax<'a> {
         self.decide()
     }
 
-    fn measured(&self, counted: &Counting) -> MeasuredRate {
+    fn measured(&self, counted: &RateCounter) -> MeasuredRate {
         let us = |quantile| counted.response.quantile_ns(quantile).map(|ns| ns as f64 / 1e3);
         let achieved = counted.requests as f64 * 1e9 / counted.length_ns as f64;
         let latency_us = us(self.request.goal.quantile);
@@ -154,11 +154,11 @@ impl<'a> FindMax<'a> {
     fn decide(&mut self) -> Vec<Control> {
         let Some(closed) = &self.closed else { return Vec::new() };
         match Search::new(closed.achieved).next(&self.trials()) {
-            Step::Done(answer) => {
+            SearchStep::Done(answer) => {
                 self.answer = Some(answer);
                 Vec::new()
             }
-            Step::Measure(rate) => {
+            SearchStep::Measure(rate) => {
                 self.rate = Some(rate);
                 // A closed loop in between drops the requests that still wait from the rate before.
                 vec![set_rate(Value::Null), set_rate(rate.into())]
@@ -167,7 +167,7 @@ impl<'a> FindMax<'a> {
     }
 }
 
-impl Observer for FindMax<'_> {
+impl MessageHandler for FindMax<'_> {
     fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control> {
         match message {
             Message::Ready { facts } => {
@@ -176,7 +176,7 @@ impl Observer for FindMax<'_> {
                 return vec![Control::Go];
             }
             Message::Setting { t_ns, settings } if settings.get("rate").and_then(Value::as_f64) == self.rate => {
-                self.counting = Counting { from_ns: Some(t_ns + self.settle_ns()), ..Counting::default() };
+                self.counting = RateCounter { from_ns: Some(t_ns + self.settle_ns()), ..RateCounter::default() };
             }
             Message::Sample(sample) => return self.sample(&sample),
             Message::Refused { reason, .. } => self.refused = Some(reason),
@@ -190,7 +190,7 @@ impl Observer for FindMax<'_> {
     }
 }
 
-impl Counting {
+impl RateCounter {
     fn add(&mut self, sample: &Sample) {
         self.length_ns += sample.length_ns;
         self.dropped += sample.dropped;

@@ -13,9 +13,10 @@ const FACTOR: f64 = 2.0;
 /// The lowest rate that is tried: this part of what a closed loop reaches, but not below one a second.
 const LOWEST_PART: f64 = 1.0 / 1024.0;
 /// How often one rate is measured at most where rates contradict one another.
-const TRIES: usize = 3;
-/// How often one rate is measured at most to show that it is met or missed: the first try, and one miss among eight more.
-const TRIES_TO_SHOW: usize = 9;
+const TRIALS_MAX: usize = 3;
+/// How often one rate is measured at most to show that it is met or missed: the first trial, and one miss among eight
+/// more.
+const TRIALS_TO_SHOW: usize = 9;
 /// How many measurements there are at most.
 const STEPS_MAX: usize = 64;
 /// The probability by chance at which a rate is shown to be met, or missed.
@@ -23,7 +24,7 @@ const SIGNIFICANCE: f64 = 0.05;
 
 /// One measured rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trial {
+pub struct RateTrial {
     /// The rate at which requests were due, a second.
     pub rate: f64,
     /// Whether it met the goal.
@@ -33,17 +34,17 @@ pub struct Trial {
 /// The highest rate that meets the goal, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Capacity {
-    /// The highest rate that met the goal in most of its tries, with all lower ones; `None` where there is none.
+    /// The highest rate that met the goal in most of its trials, with all lower ones; `None` where there is none.
     pub rate: Option<f64>,
-    /// The highest rate that is shown to meet it in more than half of all tries; `None` where none is.
+    /// The highest rate that is shown to meet it in more than half of all trials; `None` where none is.
     pub low: Option<f64>,
-    /// The lowest rate that is shown to miss it in more than half of all tries; `None` where none is.
+    /// The lowest rate that is shown to miss it in more than half of all trials; `None` where none is.
     pub high: Option<f64>,
 }
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub enum SearchStep {
     /// Measure this rate.
     Measure(f64),
     /// The search is over.
@@ -58,62 +59,62 @@ pub struct Search {
 
 /// How often a rate was tried, and how often it met the goal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TriedRate {
+pub struct RateTrials {
     /// Requests due a second.
     pub rate: f64,
     /// How often it met the goal.
     pub met: usize,
     /// How often it was tried.
-    pub tries: usize,
+    pub trials: usize,
 }
 
-impl TriedRate {
+impl RateTrials {
     /// The tried rates, ascending.
-    pub fn of(trials: &[Trial]) -> Vec<Self> {
+    pub fn of(trials: &[RateTrial]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for trial in trials {
             match all.iter_mut().find(|tried| tried.rate == trial.rate) {
                 Some(tried) => {
                     tried.met += usize::from(trial.met);
-                    tried.tries += 1;
+                    tried.trials += 1;
                 }
-                None => all.push(Self { rate: trial.rate, met: usize::from(trial.met), tries: 1 }),
+                None => all.push(Self { rate: trial.rate, met: usize::from(trial.met), trials: 1 }),
             }
         }
         all.sort_by(|one, other| one.rate.total_cmp(&other.rate));
         all
     }
 
-    /// Whether it met the goal in most of its tries. Once of two is not most.
+    /// Whether it met the goal in most of its trials. Once of two is not most.
     pub fn is_met(self) -> bool {
-        2 * self.met > self.tries
+        2 * self.met > self.trials
     }
 
-    /// Whether chance would hardly make it meet the goal as often, if it did in half of all tries. The first try does not
-    /// count: it chose the rate.
+    /// Whether chance would hardly make it meet the goal as often, if it did in half of all trials. The first trial
+    /// does not count: it chose the rate.
     pub fn is_shown_met(self) -> bool {
-        self.tries > 1 && at_least(self.met.saturating_sub(1), self.tries - 1) <= SIGNIFICANCE
+        self.trials > 1 && at_least(self.met.saturating_sub(1), self.trials - 1) <= SIGNIFICANCE
     }
 
     /// The same for missing it.
     pub fn is_shown_missed(self) -> bool {
-        let missed = self.tries - self.met;
-        self.tries > 1 && at_least(missed.saturating_sub(1), self.tries - 1) <= SIGNIFICANCE
+        let missed = self.trials - self.met;
+        self.trials > 1 && at_least(missed.saturating_sub(1), self.trials - 1) <= SIGNIFICANCE
     }
 }
 
-/// The probability of `successes` or more among `tries` that succeed half of the time.
-fn at_least(successes: usize, tries: usize) -> f64 {
+/// The probability of `successes` or more among `trials` that succeed half of the time.
+fn at_least(successes: usize, trials: usize) -> f64 {
     // The coefficients of a row of Pascal's triangle, one from the other.
     let mut coefficient = 1.0;
     let mut sum = 0.0;
-    for taken in 0..=tries {
+    for taken in 0..=trials {
         if taken >= successes {
             sum += coefficient;
         }
-        coefficient *= (tries - taken) as f64 / (taken + 1) as f64;
+        coefficient *= (trials - taken) as f64 / (taken + 1) as f64;
     }
-    sum / 2_f64.powi(tries as i32)
+    sum / 2_f64.powi(trials as i32)
 }
 
 impl Search {
@@ -123,26 +124,26 @@ impl Search {
     }
 
     /// What to do after `points`.
-    pub fn next(&self, points: &[Trial]) -> Step {
-        let trials = TriedRate::of(points);
+    pub fn next(&self, points: &[RateTrial]) -> SearchStep {
+        let trials = RateTrials::of(points);
         if trials.is_empty() {
-            return Step::Measure(round(self.first));
+            return SearchStep::Measure(round(self.first));
         }
         if points.len() >= STEPS_MAX {
-            return Step::Done(capacity(&trials));
+            return SearchStep::Done(capacity(&trials));
         }
         if let Some(rate) = contradiction(&trials) {
-            return Step::Measure(rate);
+            return SearchStep::Measure(rate);
         }
         match bracket(&trials) {
-            (Some(met), None) if met < RATE_MAX => Step::Measure(round((met * FACTOR).min(RATE_MAX))),
+            (Some(met), None) if met < RATE_MAX => SearchStep::Measure(round((met * FACTOR).min(RATE_MAX))),
             (None, Some(missed)) if missed > self.lowest() => {
-                Step::Measure(round((missed / FACTOR).max(self.lowest())))
+                SearchStep::Measure(round((missed / FACTOR).max(self.lowest())))
             }
-            (Some(met), Some(missed)) if missed / met > PRECISION => Step::Measure(round((met * missed).sqrt())),
+            (Some(met), Some(missed)) if missed / met > PRECISION => SearchStep::Measure(round((met * missed).sqrt())),
             (met, missed) => {
-                let unshown = self.unshown_met(&trials, met).or_else(|| unshown_missed(&trials, missed));
-                unshown.map_or_else(|| Step::Done(capacity(&trials)), Step::Measure)
+                let unshown = self.candidate_met(&trials, met).or_else(|| candidate_missed(&trials, missed));
+                unshown.map_or_else(|| SearchStep::Done(capacity(&trials)), SearchStep::Measure)
             }
         }
     }
@@ -152,12 +153,12 @@ impl Search {
     }
 
     /// The rate to measure so that one at or below `met` is shown to be met; `None` where one is, or none can be.
-    fn unshown_met(&self, trials: &[TriedRate], met: Option<f64>) -> Option<f64> {
+    fn candidate_met(&self, trials: &[RateTrials], met: Option<f64>) -> Option<f64> {
         let mut rate = met?;
         loop {
-            match tried(trials, rate) {
+            match trials_at(trials, rate) {
                 Some(tried) if tried.is_shown_met() => return None,
-                Some(tried) if tried.tries >= TRIES_TO_SHOW || tried.is_shown_missed() => {
+                Some(tried) if tried.trials >= TRIALS_TO_SHOW || tried.is_shown_missed() => {
                     let below = trials.iter().rev().find(|other| other.rate < rate).map(|other| other.rate);
                     let next = round(rate / PRECISION).max(self.lowest());
                     if next >= rate {
@@ -173,12 +174,12 @@ impl Search {
 }
 
 /// The rate to measure so that one at or above `missed` is shown to be missed; `None` where one is, or none can be.
-fn unshown_missed(trials: &[TriedRate], missed: Option<f64>) -> Option<f64> {
+fn candidate_missed(trials: &[RateTrials], missed: Option<f64>) -> Option<f64> {
     let mut rate = missed?;
     loop {
-        match tried(trials, rate) {
+        match trials_at(trials, rate) {
             Some(tried) if tried.is_shown_missed() => return None,
-            Some(tried) if tried.tries >= TRIES_TO_SHOW || tried.is_shown_met() => {
+            Some(tried) if tried.trials >= TRIALS_TO_SHOW || tried.is_shown_met() => {
                 let above = trials.iter().find(|other| other.rate > rate).map(|other| other.rate);
                 let next = round((rate * PRECISION).min(RATE_MAX));
                 if next <= rate {
@@ -191,14 +192,14 @@ fn unshown_missed(trials: &[TriedRate], missed: Option<f64>) -> Option<f64> {
     }
 }
 
-fn tried(trials: &[TriedRate], rate: f64) -> Option<TriedRate> {
+fn trials_at(trials: &[RateTrials], rate: f64) -> Option<RateTrials> {
     trials.iter().copied().find(|tried| tried.rate == rate)
 }
 
 /// What the trials say of the capacity.
-fn capacity(trials: &[TriedRate]) -> Capacity {
+fn capacity(trials: &[RateTrials]) -> Capacity {
     let high = trials.iter().find(|tried| tried.is_shown_missed()).map(|tried| tried.rate);
-    let is_below_high = |tried: &&TriedRate| high.is_none_or(|high| tried.rate < high);
+    let is_below_high = |tried: &&RateTrials| high.is_none_or(|high| tried.rate < high);
     let low = trials.iter().filter(is_below_high).rev().find(|tried| tried.is_shown_met()).map(|tried| tried.rate);
     Capacity { rate: bracket(trials).0, low, high }
 }
@@ -209,17 +210,17 @@ fn round(rate: f64) -> f64 {
 }
 
 /// The rate that is measured again: the one that was measured least among those that contradict one another.
-fn contradiction(trials: &[TriedRate]) -> Option<f64> {
+fn contradiction(trials: &[RateTrials]) -> Option<f64> {
     let (_, missed) = bracket(trials);
     let met_above =
         trials.iter().rev().find(|one| one.is_met()).filter(|one| missed.is_some_and(|missed| one.rate > missed))?;
     let between =
         trials.iter().filter(|one| missed.is_some_and(|missed| one.rate >= missed) && one.rate <= met_above.rate);
-    between.filter(|one| one.tries < TRIES).min_by_key(|one| one.tries).map(|one| one.rate)
+    between.filter(|one| one.trials < TRIALS_MAX).min_by_key(|one| one.trials).map(|one| one.rate)
 }
 
 /// The highest rate that is met below the lowest that is missed, and the latter.
-fn bracket(trials: &[TriedRate]) -> (Option<f64>, Option<f64>) {
+fn bracket(trials: &[RateTrials]) -> (Option<f64>, Option<f64>) {
     let missed = trials.iter().find(|one| !one.is_met()).map(|one| one.rate);
     let below = trials.iter().take_while(|one| one.is_met()).last().map(|one| one.rate);
     (below, missed)
@@ -235,10 +236,10 @@ mod tests {
         let mut points = Vec::new();
         loop {
             match search.next(&points) {
-                Step::Done(capacity) => return (capacity, points.len()),
-                Step::Measure(rate) => {
-                    let before = points.iter().filter(|point: &&Trial| point.rate == rate).count();
-                    points.push(Trial { rate, met: measure(rate, before) });
+                SearchStep::Done(capacity) => return (capacity, points.len()),
+                SearchStep::Measure(rate) => {
+                    let before = points.iter().filter(|point: &&RateTrial| point.rate == rate).count();
+                    points.push(RateTrial { rate, met: measure(rate, before) });
                 }
             }
         }
@@ -278,10 +279,10 @@ mod tests {
 
     #[test]
     fn a_rate_met_once_and_missed_once_is_not_met() {
-        let tried = |met, tries| TriedRate { rate: 1.0, met, tries };
+        let tried = |met, trials| RateTrials { rate: 1.0, met, trials };
         assert!(!tried(1, 2).is_met() && !tried(1, 2).is_shown_met() && !tried(1, 2).is_shown_missed());
         assert!(tried(2, 3).is_met() && !tried(2, 3).is_shown_met());
-        assert!(tried(6, 6).is_shown_met() && !tried(5, 5).is_shown_met(), "the first try does not count");
+        assert!(tried(6, 6).is_shown_met() && !tried(5, 5).is_shown_met(), "the first trial does not count");
         assert!(tried(8, 9).is_shown_met() && !tried(7, 9).is_shown_met());
         assert!(tried(0, 6).is_shown_missed() && tried(1, 9).is_shown_missed());
     }
@@ -295,11 +296,11 @@ mod tests {
 
     #[test]
     fn rates_that_are_met_now_and_then_widen_the_interval() {
-        // Between 10,000 and 14,000 every other try meets the goal.
-        let mut tries = 0;
+        // Between 10,000 and 14,000 every other trial meets the goal.
+        let mut trials = 0;
         let (capacity, steps) = search(50_000.0, |rate, _| {
-            tries += 1;
-            rate < 10_000.0 || (rate < 14_000.0 && tries % 2 == 0)
+            trials += 1;
+            rate < 10_000.0 || (rate < 14_000.0 && trials % 2 == 0)
         });
         assert!(capacity.low.is_some_and(|low| low < 14_000.0), "{capacity:?}");
         assert!(capacity.high.is_none_or(|high| high >= 10_000.0), "{capacity:?}");

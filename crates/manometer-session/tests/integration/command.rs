@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use manometer_measure::MonotonicClock;
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
-use manometer_session::session;
+use manometer_session::worker_loop;
 use manometer_workload::command::{CommandError, CommandSettings, validate};
 use manometer_workload::error::WorkloadError;
 use manometer_workload::settings::WorkloadSettings;
@@ -48,7 +48,7 @@ fn run_with(
         messages.push(message);
         Ok(())
     };
-    let outcome = session::run(&job, &Controls::new(receiver), &mut sink, &MonotonicClock);
+    let outcome = worker_loop::run(&job, &Controls::new(receiver), &mut sink, &MonotonicClock);
     let error = |error| match workload_error(error) {
         WorkloadError::Command(error) => error,
         other => panic!("{other}"),

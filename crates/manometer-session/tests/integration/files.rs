@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use manometer_session::control::Controls;
 use manometer_session::error::SessionError;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
-use manometer_session::session;
+use manometer_session::worker_loop;
 use manometer_workload::files::{FilesError, FilesSettings, Personality};
 use manometer_workload::settings::WorkloadSettings;
 
@@ -334,7 +334,7 @@ fn wrong_settings_are_refused() {
     assert!(matches!(&error, FilesError::Setting(error) if error.name == "threads"), "{error}");
     let still = Job { interval_ms: 0, ..job(dir.path(), &small(Personality::Oltp)) };
     let (_sender, receiver) = channel();
-    let refused = session::run(&still, &Controls::new(receiver), &mut |_| Ok(()), &MonotonicClock);
+    let refused = worker_loop::run(&still, &Controls::new(receiver), &mut |_| Ok(()), &MonotonicClock);
     assert!(matches!(refused, Err(SessionError::NoInterval)));
 }
 
@@ -349,6 +349,6 @@ fn nobody_listening_ends_the_run() {
         _ => Ok(()),
     };
     let controls = Controls::new(receiver);
-    let result = session::run(&job, &controls, &mut deaf, &MonotonicClock);
+    let result = worker_loop::run(&job, &controls, &mut deaf, &MonotonicClock);
     assert!(matches!(result, Err(SessionError::Disconnected(_))));
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use manometer_measure::MonotonicClock;
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Job, Message};
-use manometer_session::session;
+use manometer_session::worker_loop;
 use manometer_workload::error::WorkloadError;
 use manometer_workload::files::FilesError;
 use manometer_workload::sample::Sample;
@@ -33,7 +33,7 @@ pub fn drive(
         received.push(message);
         Ok(())
     };
-    let result = session::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
+    let result = worker_loop::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
     let error = |error| match workload_error(error) {
         WorkloadError::Files(error) => error,
         other => panic!("{other}"),

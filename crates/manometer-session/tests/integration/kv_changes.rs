@@ -10,10 +10,10 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, Column, MonotonicClock};
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Message};
-use manometer_session::session::with_session;
+use manometer_session::worker_loop::with_session;
 use manometer_target::engine::{
-    Engine, EngineError, EngineOptions, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords, StateSampler,
-    find,
+    Engine, EngineError, EngineOptions, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords,
+    StateSampler, find,
 };
 use manometer_workload::kv::{KvPlan, KvSettings, Requests};
 use serde_json::json;
@@ -65,7 +65,7 @@ impl Watched {
 }
 
 impl Engine for Watched {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(WatchedSession(self, self.inner.session()))
     }
 
@@ -86,9 +86,9 @@ impl Engine for Watched {
     }
 }
 
-struct WatchedSession<'a>(&'a Watched, Box<dyn Session + 'a>);
+struct WatchedSession<'a>(&'a Watched, Box<dyn EngineSession + 'a>);
 
-impl Session for WatchedSession<'_> {
+impl EngineSession for WatchedSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         self.0.begun.fetch_add(1, Ordering::SeqCst);
         while self.0.held.load(Ordering::SeqCst) {

@@ -7,11 +7,13 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock as _, MonotonicClock, ReplayOutcome};
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
-use manometer_session::session;
+use manometer_session::worker_loop;
 use manometer_target::engine::EngineError;
 use manometer_testing::{Cause, scratch_directory, skip};
 use manometer_workload::error::WorkloadError;
-use manometer_workload::replay::{Model, OnMiss, ReplayError, ReplaySettings, START, Share, Timing, TraceFile};
+use manometer_workload::replay::{
+    MissAction, ReplayError, ReplayModel, ReplaySettings, START, Timing, TraceFile, TraceShare,
+};
 use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -81,7 +83,7 @@ fn run_with(
         Ok(())
     };
     let controls_in = Controls::new(controlled);
-    let ended = session::run(&job(dir.path().join("data"), settings), &controls_in, &mut sink, &MonotonicClock);
+    let ended = worker_loop::run(&job(dir.path().join("data"), settings), &controls_in, &mut sink, &MonotonicClock);
     ended.map_err(|error| match workload_error(error) {
         WorkloadError::Replay(error) => error,
         other => panic!("{other}"),
@@ -118,7 +120,7 @@ fn an_open_replay_sends_every_request_at_its_time() {
 #[test]
 fn full_speed_has_no_schedule() {
     let (dir, settings) = scene(&clients(5_000), "null");
-    for (model, threads) in [(Model::ClosedConservative, None), (Model::ClosedUnordered, Some(3))] {
+    for (model, threads) in [(ReplayModel::ClosedConservative, None), (ReplayModel::ClosedUnordered, Some(3))] {
         let settings = ReplaySettings { model, threads, time: Timing::Full, ..settings.clone() };
         let output = run_whole(&dir, &settings);
         assert_eq!((output.replayed().sent, output.replayed().dispatch.is_none()), (5_000, true), "{model:?}");
@@ -130,7 +132,7 @@ fn full_speed_has_no_schedule() {
 #[test]
 fn a_look_aside_cache_is_filled_after_misses() {
     let (dir, settings) = scene("read,a,1,30\nread,b,2,40\nread,a,3,30\ndelete,a,4,\nread,a,5,30\n", "map");
-    let settings = ReplaySettings { on_miss: OnMiss::Put, threads: Some(1), ..settings };
+    let settings = ReplaySettings { on_miss: MissAction::Put, threads: Some(1), ..settings };
     let output = run_whole(&dir, &settings);
     assert_eq!((output.requests("read"), output.missing("read"), output.requests("fill")), (4, 3, 3));
     assert_eq!((output.requests("delete"), output.replayed().errors), (1, 0));
@@ -167,7 +169,7 @@ fn one_client(requests: u64) -> String {
 #[test]
 fn threads_without_requests_do_not_hold_up_the_end() {
     let (dir, settings) = scene(&one_client(100_000), "null");
-    let settings = ReplaySettings { model: Model::ClosedPerClient, threads: Some(16), ..settings };
+    let settings = ReplaySettings { model: ReplayModel::ClosedPerClient, threads: Some(16), ..settings };
     let output = run_with(&dir, &settings, &[Control::Go, Control::Stop]).unwrap();
     assert!(output.replayed().interrupted && output.replayed().sent <= 1_000);
 }
@@ -187,7 +189,7 @@ fn only_the_start_can_be_set_and_only_before_it() {
 #[test]
 fn at_full_speed_no_request_is_sent_before_the_start() {
     let (dir, settings) = scene("read,a,0,\nread,b,1,\n", "null");
-    let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
+    let settings = ReplaySettings { model: ReplayModel::ClosedConservative, time: Timing::Full, ..settings };
     // A start time that never comes: every request waits until the stop.
     let never = Control::Set([(START.to_owned(), u64::MAX.into())].into_iter().collect());
     let output = run_with(&dir, &settings, &[never, Control::Go, Control::Stop]).unwrap();
@@ -203,10 +205,10 @@ fn at_full_speed_no_request_is_sent_before_the_start() {
 #[test]
 fn shares_make_the_whole() {
     let (dir, settings) = scene(&clients(1_000), "null");
-    for model in [Model::Open, Model::ClosedPerClient] {
+    for model in [ReplayModel::Open, ReplayModel::ClosedPerClient] {
         let parts: Vec<u64> = (0..3)
             .map(|part| {
-                let share = Some(Share { part, of: 3 });
+                let share = Some(TraceShare { part, of: 3 });
                 let settings = ReplaySettings { model, share, ..settings.clone() };
                 run_whole(&dir, &settings).replayed().sent
             })
@@ -223,7 +225,7 @@ fn a_database_on_disk_is_left_as_it_was_made() {
         return;
     }
     let (dir, settings) = scene("read,a,1,30\ninsert,b,2,40\nread,b,3,40\n", "redb");
-    let settings = ReplaySettings { load: true, model: Model::ClosedConservative, ..settings };
+    let settings = ReplaySettings { load: true, model: ReplayModel::ClosedConservative, ..settings };
     match run_with(&dir, &settings, &[Control::Go]) {
         Ok(output) => assert_eq!((output.missing("read"), output.replayed().errors), (0, 0)),
         Err(ReplayError::Engine(EngineError::InMemoryFileSystem(_))) => {

@@ -121,7 +121,7 @@ pub enum DatabaseReuse {
 
 /// What to do with an existing directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ReuseDecision {
     /// There is no database: load one.
     Empty,
     /// It holds the database of the same experiment: replace it.
@@ -154,7 +154,7 @@ impl DatabaseDirectory {
         let lock = lock(path)?;
         // Checked again under the lock: another run may have changed it in between.
         let verdict = judge(path, &marker, existing)?;
-        let mut held = Self { path: path.to_owned(), marker, reused: verdict == Verdict::Use, _lock: lock };
+        let mut held = Self { path: path.to_owned(), marker, reused: verdict == ReuseDecision::Use, _lock: lock };
         if !held.reused {
             held.clear()?;
             held.marker.changed = false;
@@ -246,13 +246,13 @@ impl DatabaseDirectory {
 }
 
 /// What to do with `path` for an experiment that needs the database `wanted`.
-fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<Verdict, EngineError> {
+fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<ReuseDecision, EngineError> {
     let names = match fs::read_dir(path) {
         Ok(entries) => entries
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
             .collect::<io::Result<Vec<_>>>()
             .map_err(|reason| EngineError::NotReadable { path: path.to_owned(), reason })?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Verdict::Empty),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReuseDecision::Empty),
         Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
     };
     let foreign = |found: &str| EngineError::ForeignFiles { path: path.to_owned(), found: found.to_owned() };
@@ -261,7 +261,7 @@ fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Res
     }
     if !names.iter().any(|name| name == MARKER) {
         let held = names.iter().find(|name| *name == DATABASE || *name == LOADING);
-        return held.map_or(Ok(Verdict::Empty), |name| Err(foreign(name)));
+        return held.map_or(Ok(ReuseDecision::Empty), |name| Err(foreign(name)));
     }
     let Some(there) = marker_of(path)? else { return Err(foreign(MARKER)) };
     compare(path, &there, wanted, existing, REMEDIES)
@@ -275,7 +275,7 @@ pub(super) fn compare(
     wanted: &DatabaseManifest,
     existing: DatabaseReuse,
     remedies: [&'static str; 2],
-) -> Result<Verdict, EngineError> {
+) -> Result<ReuseDecision, EngineError> {
     let all = there.differences(wanted, false);
     let refuse = |mut differences: Vec<String>, remedy| {
         if !there.loaded {
@@ -289,20 +289,20 @@ pub(super) fn compare(
     if all.is_empty() {
         return match existing {
             DatabaseReuse::Reuse if there.changed => refuse(all, "run without `--reuse` to load it again"),
-            DatabaseReuse::Reuse | DatabaseReuse::Renew if there.is_as_loaded() => Ok(Verdict::Use),
-            _ => Ok(Verdict::Replace),
+            DatabaseReuse::Reuse | DatabaseReuse::Renew if there.is_as_loaded() => Ok(ReuseDecision::Use),
+            _ => Ok(ReuseDecision::Replace),
         };
     }
     match existing {
         DatabaseReuse::Remake => {
             return refuse(all, remedies[0]);
         }
-        DatabaseReuse::Renew => return Ok(Verdict::Replace),
+        DatabaseReuse::Renew => return Ok(ReuseDecision::Replace),
         DatabaseReuse::Reuse => {}
     }
     let serves = there.differences(wanted, true);
     if serves.is_empty() && there.is_as_loaded() {
-        return Ok(Verdict::Use);
+        return Ok(ReuseDecision::Use);
     }
     refuse(serves, remedies[1])
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::directory::{DatabaseManifest, DatabaseReuse, Verdict, compare};
+use super::directory::{DatabaseManifest, DatabaseReuse, ReuseDecision, compare};
 use super::{Engine, EngineError};
 
 /// Options that describe the access to the data, not the data.
@@ -157,7 +157,7 @@ fn judge(server: &dyn ExternalServer, wanted: &DatabaseManifest, existing: Datab
     let Some(text) = server.marker()? else { return if keys == 0 { Ok(false) } else { foreign(keys) } };
     let Ok(there) = serde_json::from_str::<DatabaseManifest>(&text) else { return foreign(keys) };
     let path = Path::new(server.place());
-    if compare(path, &there, wanted, existing, REMEDIES)? == Verdict::Use {
+    if compare(path, &there, wanted, existing, REMEDIES)? == ReuseDecision::Use {
         if keys == there.records + 1 {
             return Ok(true);
         }

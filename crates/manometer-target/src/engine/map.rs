@@ -12,8 +12,8 @@ use rapidhash::fast::RandomState;
 
 use super::options::RawOptions;
 use super::{
-    Ability, Engine, EngineError, EngineInfo, EngineOptions, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateColumn, StateSampler, Storage, columns,
+    Capability, Engine, EngineError, EngineInfo, EngineOptions, EngineSession, ScanDirection, ScanVisitor,
+    SortedRecords, StateColumn, StateSampler, StorageKind, columns,
 };
 
 const ENGINE: &str = "map";
@@ -31,9 +31,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "concurrent hash map in memory: the upper bound of any engine",
     version: || env!("CARGO_PKG_VERSION").to_owned(),
-    abilities: &[Ability::State],
+    capabilities: &[Capability::State],
     durability: "none: in memory, gone with the process",
-    storage: Storage::Memory,
+    storage: StorageKind::Memory,
     key_bytes_max: None,
     memtable_option: None,
     options: &[],
@@ -86,7 +86,7 @@ impl ShardedMap {
 }
 
 impl Engine for ShardedMap {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(MapSession { map: self, value: Vec::new() })
     }
 
@@ -126,7 +126,7 @@ struct MapSession<'a> {
     value: Vec<u8>,
 }
 
-impl Session for MapSession<'_> {
+impl EngineSession for MapSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         let shard = self.map.read(key);
         let Some(found) = shard.get(key) else { return Ok(None) };

@@ -44,12 +44,12 @@ pub struct EngineInfo {
     pub about: &'static str,
     /// The version, as the library reports it.
     pub version: fn() -> String,
-    /// Its abilities beyond get, put, delete and load.
-    pub abilities: &'static [Ability],
+    /// Its capabilities beyond get, put, delete and load.
+    pub capabilities: &'static [Capability],
     /// The durability of an answered put, with the engine's defaults.
     pub durability: &'static str,
     /// Where it stores the data.
-    pub storage: Storage,
+    pub storage: StorageKind,
     /// The longest key in bytes; `None` if only memory limits it.
     pub key_bytes_max: Option<u64>,
     /// The option for the size of its memtable, if it has one.
@@ -77,10 +77,10 @@ pub struct EngineOption {
     pub default: &'static str,
 }
 
-/// An ability of an engine beyond get, put, delete and load.
+/// A capability of an engine beyond get, put, delete and load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ability {
+pub enum Capability {
     /// Scans in key order, in either direction.
     Scan,
     /// A native merge; other engines use a get and a put.
@@ -100,7 +100,7 @@ pub enum Ability {
 /// Where an engine stores its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Storage {
+pub enum StorageKind {
     /// Nowhere: nothing is loaded.
     Nothing,
     /// In memory, lost on close: loaded for every run.
@@ -181,7 +181,7 @@ pub struct OpenRequest<'a> {
 /// An open engine.
 pub trait Engine: Send + Sync {
     /// Opens one thread's session.
-    fn session(&self) -> Box<dyn Session + '_>;
+    fn session(&self) -> Box<dyn EngineSession + '_>;
 
     /// Loads records that arrive in key order, by the engine's fastest way.
     ///
@@ -217,7 +217,7 @@ pub trait Engine: Send + Sync {
 }
 
 /// One thread's session of an engine.
-pub trait Session {
+pub trait EngineSession {
     /// The value of `key`, if it exists; valid until the next call.
     ///
     /// # Errors
@@ -237,7 +237,7 @@ pub trait Session {
     fn delete(&mut self, key: &[u8]) -> Result<(), EngineError>;
 
     /// Merges `operand` into the value of `key`; the last operand wins, as with db_bench's `put` operator. An engine
-    /// without [`Ability::Merge`] reads the old value and writes the new one.
+    /// without [`Capability::Merge`] reads the old value and writes the new one.
     ///
     /// # Errors
     /// The engine failed.
@@ -247,7 +247,7 @@ pub trait Session {
     }
 
     /// Looks up `keys` together. Calls `answer` once for each, in any order, with its index in `keys` and its value. An
-    /// engine without [`Ability::MultiGet`] looks them up one by one.
+    /// engine without [`Capability::MultiGet`] looks them up one by one.
     ///
     /// # Errors
     /// The engine failed; some keys may have been answered already.
@@ -259,7 +259,7 @@ pub trait Session {
     }
 
     /// Sends `requests` without waiting for answers in between. Then calls `answer` once for each, in order, with its
-    /// index and, for a get, its value. An engine without [`Ability::Pipeline`] answers one by one.
+    /// index and, for a get, its value. An engine without [`Capability::Pipeline`] answers one by one.
     ///
     /// # Errors
     /// The engine failed; some requests may have been answered already.
@@ -278,7 +278,7 @@ pub trait Session {
 
     /// Visits records in key order, bytewise, from `start` inclusive in `direction`, until `visit` breaks or no record
     /// is left. Without `start` it begins at the first or the last record. Concurrent puts may or may not be seen.
-    /// Requires [`Ability::Scan`].
+    /// Requires [`Capability::Scan`].
     ///
     /// # Errors
     /// The engine failed, or has no key order.

@@ -6,17 +6,17 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, Column};
 
 use super::{
-    Ability, Engine, EngineError, EngineInfo, EngineOptions, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, columns, value,
+    Capability, Engine, EngineError, EngineInfo, EngineOptions, EngineSession, ScanDirection, ScanVisitor,
+    SortedRecords, StateSampler, StorageKind, columns, value,
 };
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: "null",
     about: "answers at once and stores nothing: the maximum throughput of the client",
     version: || env!("CARGO_PKG_VERSION").to_owned(),
-    abilities: &[Ability::Scan],
+    capabilities: &[Capability::Scan],
     durability: "none: nothing is stored",
-    storage: Storage::Nothing,
+    storage: StorageKind::Nothing,
     key_bytes_max: None,
     memtable_option: None,
     options: &[],
@@ -34,7 +34,7 @@ struct Null {
 }
 
 impl Engine for Null {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(NullSession { value: vec![0; self.value_bytes] })
     }
 
@@ -47,7 +47,7 @@ impl Engine for Null {
     }
 
     fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
-        Box::new(Stateless)
+        Box::new(NullState)
     }
 
     fn facts(&self) -> Settings {
@@ -60,7 +60,7 @@ struct NullSession {
     value: Vec<u8>,
 }
 
-impl Session for NullSession {
+impl EngineSession for NullSession {
     #[inline]
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         value::write_header(key, &mut self.value);
@@ -88,9 +88,9 @@ impl Session for NullSession {
     }
 }
 
-struct Stateless;
+struct NullState;
 
-impl StateSampler for Stateless {
+impl StateSampler for NullState {
     fn columns(&self) -> Vec<Column> {
         columns(&[])
     }

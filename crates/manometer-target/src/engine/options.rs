@@ -96,7 +96,7 @@ impl<'a> RawOptions<'a> {
             engine: self.engine,
             place: place(),
             name: name.to_owned(),
-            value: self.value(name).map(spelt).unwrap_or_default(),
+            value: self.value(name).map(option_text).unwrap_or_default(),
             reason: reason.to_string(),
         }
     }
@@ -127,7 +127,7 @@ fn place() -> String {
 }
 
 /// A value as the user would write it.
-fn spelt(value: &Value) -> String {
+fn option_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -39,7 +39,7 @@ impl Buffers {
     }
 
     /// Lends `length` bytes of a slot, after the first `skip`, to the kernel until [`Self::take_back`].
-    pub(super) fn lend(&mut self, slot: u32, skip: u32, length: u32) -> *mut u8 {
+    pub(super) fn acquire(&mut self, slot: u32, skip: u32, length: u32) -> *mut u8 {
         assert!(skip as usize + length as usize <= self.slot_bytes, "the request is longer than its slot");
         let lent = std::mem::replace(&mut self.lent[slot as usize], true);
         assert!(!lent, "slot {slot} is already in flight");
@@ -53,7 +53,7 @@ impl Buffers {
     }
 
     /// How many slots are lent to the kernel.
-    pub(super) fn lent(&self) -> usize {
+    pub(super) fn in_use(&self) -> usize {
         self.lent.iter().filter(|lent| **lent).count()
     }
 
@@ -72,7 +72,7 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        if self.lent() > 0 {
+        if self.in_use() > 0 {
             // The kernel may still write there: leaking the memory is better than reusing it.
             return;
         }
@@ -101,13 +101,13 @@ mod tests {
     #[should_panic(expected = "in flight")]
     fn a_lent_slot_is_out_of_reach() {
         let mut buffers = Buffers::new(1, 4096).unwrap();
-        buffers.lend(0, 0, 4096);
+        buffers.acquire(0, 0, 4096);
         buffers.slot_mut(0);
     }
 
     #[test]
     #[should_panic(expected = "longer than its slot")]
     fn a_request_stays_within_its_slot() {
-        Buffers::new(1, 4096).unwrap().lend(0, 512, 4096);
+        Buffers::new(1, 4096).unwrap().acquire(0, 512, 4096);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use manometer_target::engine::{Ability, ENGINES, EngineInfo, EngineOption, Storage};
+use manometer_target::engine::{Capability, ENGINES, EngineInfo, EngineOption, StorageKind};
 use manometer_testing::{Cause, repository_file, skip};
 
 /// The names of all engines, in the order of the manual; `None` if the build leaves one out.
@@ -68,13 +68,13 @@ fn no_other_crate_repeats_the_features_of_the_engines() {
 #[test]
 fn what_an_engine_claims_of_itself_fits_together() {
     for info in ENGINES {
-        let can = |ability| info.abilities.contains(&ability);
-        assert_eq!(can(Ability::State), !info.state.is_empty(), "{}", info.name);
-        assert!(info.storage == Storage::Disk || info.immutable_files.is_empty(), "{}", info.name);
+        let can = |capability| info.capabilities.contains(&capability);
+        assert_eq!(can(Capability::State), !info.state.is_empty(), "{}", info.name);
+        assert!(info.storage == StorageKind::Disk || info.immutable_files.is_empty(), "{}", info.name);
         let options: BTreeSet<&str> = info.options.iter().map(|option| option.name).collect();
         assert_eq!(options.len(), info.options.len(), "{}: an option stands twice", info.name);
         let names_memtable =
-            info.memtable_option.is_none_or(|name| can(Ability::OptionsFile) || options.contains(name));
+            info.memtable_option.is_none_or(|name| can(Capability::OptionsFile) || options.contains(name));
         assert!(names_memtable, "{}: {:?} is no option", info.name, info.memtable_option);
     }
 }
@@ -97,19 +97,19 @@ fn the_manual_says_what_each_engine_can_do() {
         engines.iter().map(|info| format!(" {} |", cell(info))).collect()
     };
     let names: String = engines.iter().map(|info| format!(" `{}` |", info.name)).collect();
-    let can = |ability: Ability, yes: &'static str, no: &'static str| {
-        cells(&|info| if info.abilities.contains(&ability) { yes } else { no })
+    let can = |capability: Capability, yes: &'static str, no: &'static str| {
+        cells(&|info| if info.capabilities.contains(&capability) { yes } else { no })
     };
-    let on_disk = cells(&|info| if info.storage == Storage::Disk { "yes" } else { "no" });
+    let on_disk = cells(&|info| if info.storage == StorageKind::Disk { "yes" } else { "no" });
     for (what, cells) in [
         ("capability", names),
-        ("scan in key order, both ways", can(Ability::Scan, "yes", "no")),
-        ("merge", can(Ability::Merge, "native", "get and put")),
-        ("multi-get", can(Ability::MultiGet, "native", "one by one")),
-        ("pipeline", can(Ability::Pipeline, "native", "one by one")),
-        ("bulk load", can(Ability::BulkLoad, "native", "puts")),
-        ("options file", can(Ability::OptionsFile, "yes", "no")),
-        ("state in each interval", can(Ability::State, "yes", "no")),
+        ("scan in key order, both ways", can(Capability::Scan, "yes", "no")),
+        ("merge", can(Capability::Merge, "native", "get and put")),
+        ("multi-get", can(Capability::MultiGet, "native", "one by one")),
+        ("pipeline", can(Capability::Pipeline, "native", "one by one")),
+        ("bulk load", can(Capability::BulkLoad, "native", "puts")),
+        ("options file", can(Capability::OptionsFile, "yes", "no")),
+        ("state in each interval", can(Capability::State, "yes", "no")),
         ("persistent", on_disk),
     ] {
         let row = format!("\n| {what} |{cells}\n");

@@ -11,7 +11,7 @@ use manometer_measure::{Clock as _, Column, ManualClock, MonotonicClock};
 use manometer_target::engine::directory::{DatabaseManifest, DatabaseReuse};
 use manometer_target::engine::external::ExternalData;
 use manometer_target::engine::{
-    self, Ability, Engine, EngineError, EngineOptions, OpenRequest, PipelinedRequest, SortedRecords,
+    self, Capability, Engine, EngineError, EngineOptions, OpenRequest, PipelinedRequest, SortedRecords,
 };
 use manometer_testing::{Cause, skip};
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 const SERVERS: [&str; 2] = ["redis", "memcached"];
 
 /// A directory for a database, as a run prepares it.
-struct Place {
+struct TestDatabase {
     _dir: tempfile::TempDir,
     database: PathBuf,
 }
 
-impl Place {
+impl TestDatabase {
     fn new() -> Self {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let database = dir.path().join("primary/db");
@@ -140,7 +140,7 @@ impl SortedRecords for Counted {
 #[test]
 fn a_server_of_our_own_answers_and_is_gone_afterwards() {
     for (name, options) in installed_in_every_form() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let engine = place.open(name, options).unwrap();
         let pids = pids(&*engine);
         let is_there = |pid: &i32| Path::new(&format!("/proc/{pid}")).exists();
@@ -167,7 +167,7 @@ fn keys_and_values_are_any_bytes() {
     let keys: [&[u8]; 5] = [b"\0\0\0\x01", b"a b", b"line\r\nend", &[0xff; 16], b"VA 1"];
     let long = vec![b'\n'; 300_000];
     for (name, options) in installed_in_every_form() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let engine = place.open(name, options).unwrap();
         let mut session = engine.session();
         for value in [b"END\r\n".as_slice(), &long] {
@@ -186,8 +186,8 @@ fn many_requests_are_answered_in_order() {
     let keys: Vec<String> = (0..200).map(|place| format!("key{place}")).collect();
     for (name, options) in installed_in_every_form() {
         let info = engine::find(name).unwrap();
-        assert!(info.abilities.contains(&Ability::Pipeline) && info.abilities.contains(&Ability::MultiGet));
-        let place = Place::new();
+        assert!(info.capabilities.contains(&Capability::Pipeline) && info.capabilities.contains(&Capability::MultiGet));
+        let place = TestDatabase::new();
         let engine = place.open(name, options).unwrap();
         let mut session = engine.session();
         let requests: Vec<PipelinedRequest> = keys
@@ -219,7 +219,7 @@ fn many_requests_are_answered_in_order() {
 #[test]
 fn every_record_is_loaded_and_every_column_reported() {
     for (name, mut options) in installed_in_every_form() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         if name == "redis" {
             options["appendonly"] = json!("yes");
         }
@@ -251,7 +251,7 @@ fn a_slab_class_that_comes_later_reports_its_numbers_as_well() {
     if !is_installed("memcached") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let engine = place.open("memcached", json!({})).unwrap();
     let mut session = engine.session();
     session.put(b"small", &[1; 10]).unwrap();
@@ -288,7 +288,7 @@ fn what_redis_holds_is_there_when_it_is_opened_again() {
         json!({"cluster": true}),
         json!({"cluster": true, "appendonly": true}),
     ] {
-        let place = Place::new();
+        let place = TestDatabase::new();
         for round in 0..2 {
             let engine = place.open("redis", options.clone()).unwrap();
             let mut session = engine.session();
@@ -308,7 +308,7 @@ fn what_redis_has_loaded_survives_its_death() {
         return;
     }
     for options in [json!({"save": ""}), json!({"save": "", "cluster": true})] {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let engine = place.open("redis", options.clone()).unwrap();
         engine.load_sorted(&mut Counted::new(500, 100)).unwrap();
         engine.settle().unwrap();
@@ -333,7 +333,7 @@ fn the_keys_of_a_cluster_lie_on_all_of_its_servers() {
     if !is_installed("redis") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let ours = place.open("redis", json!({"cluster": true})).unwrap();
     assert_eq!(ours.facts()["masters"], 3);
     ours.load_sorted(&mut Counted::new(3000, 100)).unwrap();
@@ -364,7 +364,7 @@ fn a_server_of_a_cluster_that_goes_away_is_an_error_and_no_wait() {
     if !is_installed("redis") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let engine = place.open("redis", json!({"cluster": true})).unwrap();
     engine.load_sorted(&mut Counted::new(300, 100)).unwrap();
     let (pids, addresses) = (pids(&*engine), address(&*engine));
@@ -409,7 +409,7 @@ fn a_cluster_that_is_not_ours_keeps_what_it_holds() {
     if !is_installed("redis") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let theirs = place.open("redis", json!({"cluster": true})).unwrap();
     let addresses = address(&*theirs);
     let there = |flush: bool| {
@@ -448,12 +448,12 @@ fn servers_that_are_no_cluster_are_not_taken_for_one() {
     if !is_installed("redis") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let alone = place.open("redis", json!({})).unwrap();
     let options = json!({"address": address(&*alone), "cluster": true});
     let error = open("redis", Path::new("/nowhere/at/all"), options).err().unwrap().to_string();
     assert!(error.contains(&address(&*alone)) && error.contains("cluster support disabled"), "{error}");
-    let place = Place::new();
+    let place = TestDatabase::new();
     let cluster = place.open("redis", json!({"cluster": true})).unwrap();
     let addresses = address(&*cluster);
     let one = json!({"address": addresses.split(',').next().unwrap()});
@@ -468,7 +468,7 @@ fn a_server_that_does_not_report_its_directives_has_an_unknown_durability() {
     if !is_installed("redis") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let theirs = place.open("redis", json!({})).unwrap();
     let mut line = TcpStream::connect(address(&*theirs)).unwrap();
     line.write_all(b"ACL SETUSER default -config\r\n").unwrap();
@@ -482,7 +482,7 @@ fn a_server_that_does_not_report_its_directives_has_an_unknown_durability() {
 #[test]
 fn the_facts_say_what_is_in_force() {
     for name in installed() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let options = match name {
             "redis" => json!({"appendonly": "yes", "appendfsync": "always", "maxmemory": "64mb"}),
             _ => json!({"memory_mib": 96, "threads": 2}),
@@ -520,7 +520,7 @@ fn marker(records: u64) -> DatabaseManifest {
 #[test]
 fn a_server_that_is_not_ours_keeps_what_it_holds() {
     for name in installed() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let theirs = place.open(name, json!({})).unwrap();
         assert!(theirs.external_server().is_none());
         let mut session = theirs.session();
@@ -546,7 +546,7 @@ fn a_server_that_is_not_ours_keeps_what_it_holds() {
 #[test]
 fn our_data_in_a_server_that_is_not_ours_is_known_again() {
     for name in installed() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let theirs = place.open(name, json!({})).unwrap();
         let there = || open(name, Path::new("/nowhere/at/all"), json!({"address": address(&*theirs)})).unwrap();
         let engine = there();
@@ -582,7 +582,7 @@ fn a_server_that_is_not_there_is_named() {
 #[test]
 fn a_server_that_goes_away_is_an_error_and_no_wait() {
     for name in installed() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let engine = place.open(name, json!({})).unwrap();
         let (pid, address) = (pid(&*engine), address(&*engine));
         let mut session = engine.session();
@@ -609,7 +609,7 @@ fn a_server_that_goes_away_is_an_error_and_no_wait() {
 #[test]
 fn a_value_that_is_refused_says_why() {
     for name in installed() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let options = match name {
             "redis" => json!({"maxmemory": "2mb", "maxmemory-policy": "noeviction"}),
             _ => json!({}),
@@ -635,7 +635,7 @@ fn a_value_that_is_refused_says_why() {
 #[test]
 fn loading_more_than_there_is_room_for_is_no_success() {
     for name in installed() {
-        let place = Place::new();
+        let place = TestDatabase::new();
         let (options, remedy) = match name {
             "redis" => (json!({"maxmemory": "3mb", "maxmemory-policy": "allkeys-lru"}), "maxmemory"),
             _ => (json!({"memory_mib": 2}), "memory_mib"),
@@ -650,15 +650,15 @@ fn loading_more_than_there_is_room_for_is_no_success() {
 #[test]
 fn what_the_server_does_not_accept_is_quoted() {
     if is_installed("redis") {
-        let error = Place::new().open("redis", json!({"apendonly": "yes"})).err().unwrap().to_string();
+        let error = TestDatabase::new().open("redis", json!({"apendonly": "yes"})).err().unwrap().to_string();
         assert!(error.contains("Bad directive") && error.contains("apendonly"), "{error}");
     }
     if is_installed("memcached") {
-        let error = Place::new().open("memcached", json!({"max_item_size": "1"})).err().unwrap().to_string();
+        let error = TestDatabase::new().open("memcached", json!({"max_item_size": "1"})).err().unwrap().to_string();
         assert!(error.contains("Item max size"), "{error}");
         let mut key = [b'k'; 251];
         key[0] = b'l';
-        let place = Place::new();
+        let place = TestDatabase::new();
         let engine = place.open("memcached", json!({})).unwrap();
         let error = engine.session().put(&key, b"1").unwrap_err().to_string();
         assert!(error.contains("251 bytes"), "{error}");
@@ -669,8 +669,8 @@ fn what_the_server_does_not_accept_is_quoted() {
 fn scans_are_refused_for_want_of_an_order() {
     for name in installed() {
         let engine_info = engine::find(name).unwrap();
-        assert!(!engine_info.abilities.contains(&Ability::Scan));
-        let place = Place::new();
+        assert!(!engine_info.capabilities.contains(&Capability::Scan));
+        let place = TestDatabase::new();
         let engine = place.open(name, json!({})).unwrap();
         let scanned =
             engine.session().scan(None, engine::ScanDirection::Forward, &mut |_, _| ControlFlow::Continue(()));
@@ -683,7 +683,7 @@ fn scans_are_refused_for_want_of_an_order() {
 #[ignore = "run by the test below in a separate process"]
 fn someone_who_is_killed() {
     let name = std::env::var("MANOMETER_TEST_SERVER").expect("it is started as a child");
-    let place = Place::new();
+    let place = TestDatabase::new();
     let engine = place.open(&name, json!({})).unwrap();
     eprintln!("pid {}", pid(&*engine));
     MonotonicClock.sleep(60_000_000_000);
@@ -712,7 +712,7 @@ fn redis_may_close_idle_connections_to_its_administration() {
     if !is_installed("redis") {
         return;
     }
-    let place = Place::new();
+    let place = TestDatabase::new();
     let engine = place.open("redis", json!({"timeout": 1})).unwrap();
     let mut state = engine.state_sampler();
     assert!(state.sample(&ManualClock::at(0)).contains_key("used_memory"));

@@ -15,7 +15,7 @@ const DISPERSION_WINDOWS_MIN: usize = 10;
 
 /// Requests by windows of equal length.
 #[derive(Debug, Clone, Default)]
-pub struct Counts {
+pub struct ArrivalCounts {
     zero_ns: Option<u64>,
     /// The window width is [`WINDOW_NS`] times two to this power.
     doublings: u32,
@@ -36,7 +36,7 @@ pub struct Dispersion {
     pub index: f64,
 }
 
-impl Counts {
+impl ArrivalCounts {
     /// Counts a request.
     pub fn add(&mut self, time_ns: u64) {
         let zero = *self.zero_ns.get_or_insert(time_ns);
@@ -126,8 +126,8 @@ pub fn dispersion(counts: &[f64], window_s: f64) -> Vec<Dispersion> {
 mod tests {
     use super::*;
 
-    fn counted(times_s: &[f64]) -> Counts {
-        let mut counts = Counts::default();
+    fn counted(times_s: &[f64]) -> ArrivalCounts {
+        let mut counts = ArrivalCounts::default();
         times_s.iter().for_each(|time| counts.add((time * 1e9) as u64));
         counts
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::histogram::{Distribution, Histogram};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// The most devices whose seeks are tracked.
 const DEVICES_MAX: usize = 1 << 16;
@@ -16,7 +16,7 @@ const COMMON_SIZES: usize = 8;
 
 /// The load on block devices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Device {
+pub struct BlockDeviceLoad {
     /// The number of devices.
     pub devices: usize,
     /// Reads.
@@ -63,7 +63,7 @@ pub struct CommonSize {
 
 /// Accumulates the requests of a trace.
 #[derive(Debug, Default)]
-pub struct Counter {
+pub struct BlockDeviceCounter {
     kinds: [KindCounter; 3],
     sizes: HashMap<u64, u64>,
     /// The start and end of the last request of each device.
@@ -79,13 +79,13 @@ struct KindCounter {
     sequential: u64,
 }
 
-impl Counter {
+impl BlockDeviceCounter {
     /// Counts a request if it is a block request with an offset and a size.
     pub fn add(&mut self, record: &Record) {
         let kind = match record.operation {
-            Operation::Read => 0,
-            Operation::Write => 1,
-            Operation::Discard => 2,
+            TraceOperation::Read => 0,
+            TraceOperation::Write => 1,
+            TraceOperation::Discard => 2,
             _ => return,
         };
         let (Some(begin), Some(size)) = (record.offset, record.value_size) else { return };
@@ -106,7 +106,7 @@ impl Counter {
     }
 
     /// The load so far; `None` without block requests.
-    pub fn finish(&self) -> Option<Device> {
+    pub fn finish(&self) -> Option<BlockDeviceLoad> {
         let requests: f64 = self.kinds.iter().map(|kind| kind.sizes.weight()).sum();
         let bytes: f64 = self.kinds.iter().map(KindCounter::bytes).sum();
         if requests == 0.0 {
@@ -115,7 +115,7 @@ impl Counter {
         let [read, write, discard] = self.kinds.each_ref().map(|kind| kind.finish(requests, bytes));
         let followed: u64 = self.kinds.iter().map(|kind| kind.followed).sum();
         let sequential: u64 = self.kinds.iter().map(|kind| kind.sequential).sum();
-        Some(Device {
+        Some(BlockDeviceLoad {
             devices: self.last.len(),
             read,
             write,
@@ -162,18 +162,18 @@ mod tests {
 
     #[test]
     fn shares_seeks_and_sequences_are_counted() {
-        let mut counter = Counter::default();
+        let mut counter = BlockDeviceCounter::default();
         for (operation, device, offset, size) in [
-            (Operation::Write, 0, 0, 4096),
-            (Operation::Write, 0, 4096, 4096),
-            (Operation::Read, 0, 1 << 20, 8192),
-            (Operation::Read, 1, 1 << 30, 8192),
-            (Operation::Read, 0, 0, 8192),
-            (Operation::Discard, 0, 8192, 0),
+            (TraceOperation::Write, 0, 0, 4096),
+            (TraceOperation::Write, 0, 4096, 4096),
+            (TraceOperation::Read, 0, 1 << 20, 8192),
+            (TraceOperation::Read, 1, 1 << 30, 8192),
+            (TraceOperation::Read, 0, 0, 8192),
+            (TraceOperation::Discard, 0, 8192, 0),
         ] {
             counter.add(&Record::block(operation, device, offset, 512, size));
         }
-        counter.add(&Record::new(Operation::Get, 1));
+        counter.add(&Record::new(TraceOperation::Get, 1));
         let device = counter.finish().unwrap();
         assert_eq!((device.devices, device.read.requests, device.write.requests), (2, 3, 2));
         assert_eq!((device.read.requests_share, device.read.bytes_share), (0.5, Some(0.75)));
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn keys_are_no_devices() {
-        let mut counter = Counter::default();
-        counter.add(&Record { offset: Some(1), value_size: Some(1), ..Record::new(Operation::Get, 1) });
+        let mut counter = BlockDeviceCounter::default();
+        counter.add(&Record { offset: Some(1), value_size: Some(1), ..Record::new(TraceOperation::Get, 1) });
         assert_eq!(counter.finish(), None);
     }
 }

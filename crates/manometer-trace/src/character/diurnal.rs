@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::counts::Counts;
+use super::counts::ArrivalCounts;
 
 const HOUR_NS: i128 = 3_600_000_000_000;
 const HOURS: usize = 24;
@@ -21,7 +21,7 @@ pub struct Diurnal {
 }
 
 /// The daily pattern, or the reason why there is none.
-pub fn diurnal(counts: &Counts) -> Result<Diurnal, String> {
+pub fn diurnal(counts: &ArrivalCounts) -> Result<Diurnal, String> {
     let window = i128::from(counts.window_ns());
     let windows: Vec<u32> = counts.all().collect();
     if windows.len() as i128 * window < HOURS as i128 * HOUR_NS {
@@ -74,8 +74,8 @@ fn shape(hours: &[(i128, f64, f64)]) -> Diurnal {
 mod tests {
     use super::*;
 
-    fn counts(days: u64, per_minute: impl Fn(u64) -> u64) -> Counts {
-        let mut counts = Counts::default();
+    fn counts(days: u64, per_minute: impl Fn(u64) -> u64) -> ArrivalCounts {
+        let mut counts = ArrivalCounts::default();
         for minute in 0..days * 24 * 60 {
             (0..per_minute(minute / 60 % 24)).for_each(|request| counts.add(minute * 60_000_000_000 + request));
         }
@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn less_than_a_day_has_no_shape() {
-        let mut short = Counts::default();
+        let mut short = ArrivalCounts::default();
         short.add(0);
         short.add(3_600_000_000_000);
         assert!(diurnal(&short).unwrap_err().contains("less than the 24 hours"));
-        assert!(diurnal(&Counts::default()).is_err());
+        assert!(diurnal(&ArrivalCounts::default()).is_err());
     }
 }

@@ -19,21 +19,21 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::record::{Operation, Record};
-use counts::{Counts, Dispersion};
-use device::Device;
+use crate::record::{Record, TraceOperation};
+use counts::{ArrivalCounts, Dispersion};
+use device::BlockDeviceLoad;
 use diurnal::Diurnal;
 use histogram::{Distribution, Histogram};
 use hurst::Hurst;
 use keys::{Keys, RequestTime};
-use model::{Recommendation, TakenAt};
+use model::{CapturePoint, ModelRecommendation};
 use popularity::{KeyCounts, Popularity};
 use sessions::Sessions;
 use working_set::WorkingSet;
 
 /// Options of the characterisation.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct CharacterOptions {
     /// Up to this many keys all results are exact; above it keys are sampled.
     pub keys_max: usize,
     /// A client's session ends after this time without a request.
@@ -41,10 +41,10 @@ pub struct Options {
     /// The store's latency, for comparison with the inter-arrival times of a client.
     pub latency_ns: Option<u64>,
     /// Where the trace was taken.
-    pub taken_at: Option<TakenAt>,
+    pub taken_at: Option<CapturePoint>,
 }
 
-impl Default for Options {
+impl Default for CharacterOptions {
     /// Four million keys, which take about 800 MB, and sessions that end after half an hour.
     fn default() -> Self {
         Self { keys_max: 1 << 22, session_gap_ns: 1_800_000_000_000, latency_ns: None, taken_at: None }
@@ -54,21 +54,21 @@ impl Default for Options {
 /// Accumulates the character of a trace.
 #[derive(Debug)]
 pub struct Character {
-    options: Options,
+    options: CharacterOptions,
     requests: u64,
-    operations: [(u64, u128); Operation::ALL.len()],
+    operations: [(u64, u128); TraceOperation::ALL.len()],
     key_sizes: Histogram,
     value_sizes: Histogram,
     times: Times,
     gaps: Histogram,
-    counts: Counts,
+    counts: ArrivalCounts,
     keys: Keys,
     cold: f64,
     reuse_distances: Histogram,
     reuse_times: Histogram,
-    working_set: working_set::Counter,
-    sessions: sessions::Counter,
-    device: device::Counter,
+    working_set: working_set::IntervalCounter,
+    sessions: sessions::SessionCounter,
+    device: device::BlockDeviceCounter,
 }
 
 /// The times so far.
@@ -127,9 +127,9 @@ pub struct Report {
     /// Why there are no sessions.
     pub sessions_reason: Option<String>,
     /// The recommended replay model.
-    pub replay_model: Recommendation,
+    pub replay_model: ModelRecommendation,
     /// Block requests.
-    pub device: Option<Device>,
+    pub device: Option<BlockDeviceLoad>,
 }
 
 /// How keys were counted.
@@ -198,23 +198,23 @@ pub struct Burstiness {
 
 impl Character {
     /// An empty character.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: CharacterOptions) -> Self {
         Self {
             options,
             requests: 0,
-            operations: [(0, 0); Operation::ALL.len()],
+            operations: [(0, 0); TraceOperation::ALL.len()],
             key_sizes: Histogram::default(),
             value_sizes: Histogram::default(),
             times: Times::default(),
             gaps: Histogram::default(),
-            counts: Counts::default(),
+            counts: ArrivalCounts::default(),
             keys: Keys::new(options.keys_max),
             cold: 0.0,
             reuse_distances: Histogram::default(),
             reuse_times: Histogram::default(),
-            working_set: working_set::Counter::default(),
-            sessions: sessions::Counter::new(options.session_gap_ns),
-            device: device::Counter::default(),
+            working_set: working_set::IntervalCounter::default(),
+            sessions: sessions::SessionCounter::new(options.session_gap_ns),
+            device: device::BlockDeviceCounter::default(),
         }
     }
 
@@ -389,8 +389,8 @@ impl Character {
     }
 
     fn operations(&self) -> BTreeMap<&'static str, OperationShare> {
-        let seen = Operation::ALL.iter().zip(&self.operations).filter(|(_, (requests, _))| *requests > 0);
-        let share = |(operation, (requests, bytes)): (&Operation, &(u64, u128))| {
+        let seen = TraceOperation::ALL.iter().zip(&self.operations).filter(|(_, (requests, _))| *requests > 0);
+        let share = |(operation, (requests, bytes)): (&TraceOperation, &(u64, u128))| {
             let share = *requests as f64 / self.requests as f64;
             (operation.name(), OperationShare { requests: *requests, share, bytes: *bytes as f64 })
         };

@@ -12,7 +12,7 @@ const ALIKE_SHARE: f64 = 0.01;
 /// Where a trace was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TakenAt {
+pub enum CapturePoint {
     /// At the store, behind a proxy or a tier of servers.
     Store,
     /// At a proxy in front of the store.
@@ -24,7 +24,7 @@ pub enum TakenAt {
 /// A replay model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Model {
+pub enum RecommendedModel {
     /// Open loop: requests are sent when they are due.
     Open,
     /// Closed loop per client: a client's next request waits for the answer to the one before.
@@ -33,9 +33,9 @@ pub enum Model {
 
 /// The recommended model and the reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recommendation {
+pub struct ModelRecommendation {
     /// The model.
-    pub model: Model,
+    pub model: RecommendedModel,
     /// The reason, in sentences.
     pub why: String,
     /// What would make the recommendation surer.
@@ -43,22 +43,26 @@ pub struct Recommendation {
 }
 
 /// Decides by the place of recording and the clients' sessions. For block devices the place does not matter.
-pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>, is_of_devices: bool) -> Recommendation {
+pub fn recommend(
+    taken_at: Option<CapturePoint>,
+    sessions: Option<&Sessions>,
+    is_of_devices: bool,
+) -> ModelRecommendation {
     let (model, why) = match (taken_at, sessions) {
-        (Some(TakenAt::Store), _) => (
-            Model::ClosedPerClient,
+        (Some(CapturePoint::Store), _) => (
+            RecommendedModel::ClosedPerClient,
             "At the store each connection waits for its answers, so that a closed model behaves as the store's clients \
              did. Where they are servers that send without waiting (a layer of microservices), take the open model."
                 .to_owned(),
         ),
         (_, Some(sessions)) => by_sessions(sessions),
         (_, None) if is_of_devices => (
-            Model::Open,
+            RecommendedModel::Open,
             "Many processes use a device at once, and the trace does not show which request waited for which."
                 .to_owned(),
         ),
         (_, None) => (
-            Model::Open,
+            RecommendedModel::Open,
             "The trace has no clients with times, so nothing speaks against requests that come when they are due."
                 .to_owned(),
         ),
@@ -72,23 +76,23 @@ pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>, is_of_d
         ),
         None => why,
     };
-    Recommendation { model, why, unknown: unknown(taken_at.is_none() && !is_of_devices, sessions) }
+    ModelRecommendation { model, why, unknown: unknown(taken_at.is_none() && !is_of_devices, sessions) }
 }
 
-fn by_sessions(sessions: &Sessions) -> (Model, String) {
+fn by_sessions(sessions: &Sessions) -> (RecommendedModel, String) {
     let mean = sessions.requests_per_session.mean;
     let gap = sessions.gap_s;
     if mean <= OPEN_REQUESTS_MAX {
         let why = format!(
             "A session (no pause above {gap} s) has {mean:.2} requests on average: five or fewer are as good as open."
         );
-        return (Model::Open, why);
+        return (RecommendedModel::Open, why);
     }
     let why = format!(
         "A session (no pause above {gap} s) has {mean:.1} requests on average: with more than five, a request waits \
          for the answer to the one before."
     );
-    (Model::ClosedPerClient, why)
+    (RecommendedModel::ClosedPerClient, why)
 }
 
 fn unknown(place: bool, sessions: Option<&Sessions>) -> Option<String> {
@@ -106,11 +110,11 @@ fn unknown(place: bool, sessions: Option<&Sessions>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::character::sessions::Counter;
+    use crate::character::sessions::SessionCounter;
 
     /// One client whose sessions have `requests` requests, one per second.
     fn sessions(requests: u64, latency_ns: Option<u64>) -> Sessions {
-        let mut counter = Counter::new(60_000_000_000);
+        let mut counter = SessionCounter::new(60_000_000_000);
         (0..10 * requests).for_each(|number| {
             counter.add(1, (number + number / requests * 1000) * 1_000_000_000);
         });
@@ -119,12 +123,15 @@ mod tests {
 
     #[test]
     fn few_requests_a_session_are_open() {
-        for taken_at in [None, Some(TakenAt::Proxy), Some(TakenAt::Clients)] {
-            assert_eq!(recommend(taken_at, Some(&sessions(5, None)), false).model, Model::Open);
-            assert_eq!(recommend(taken_at, Some(&sessions(6, None)), false).model, Model::ClosedPerClient);
-            assert_eq!(recommend(taken_at, None, false).model, Model::Open);
+        for taken_at in [None, Some(CapturePoint::Proxy), Some(CapturePoint::Clients)] {
+            assert_eq!(recommend(taken_at, Some(&sessions(5, None)), false).model, RecommendedModel::Open);
+            assert_eq!(recommend(taken_at, Some(&sessions(6, None)), false).model, RecommendedModel::ClosedPerClient);
+            assert_eq!(recommend(taken_at, None, false).model, RecommendedModel::Open);
         }
-        assert_eq!(recommend(Some(TakenAt::Store), Some(&sessions(5, None)), false).model, Model::ClosedPerClient);
+        assert_eq!(
+            recommend(Some(CapturePoint::Store), Some(&sessions(5, None)), false).model,
+            RecommendedModel::ClosedPerClient
+        );
     }
 
     #[test]
@@ -132,9 +139,12 @@ mod tests {
         assert!(recommend(None, None, false).unknown.unwrap().contains("--taken-at"));
         assert_eq!(recommend(None, None, true).unknown, None);
         assert!(
-            recommend(Some(TakenAt::Proxy), Some(&sessions(5, None)), false).unknown.unwrap().contains("--latency")
+            recommend(Some(CapturePoint::Proxy), Some(&sessions(5, None)), false)
+                .unknown
+                .unwrap()
+                .contains("--latency")
         );
-        let recommended = recommend(Some(TakenAt::Proxy), Some(&sessions(6, Some(1_000_000))), false);
+        let recommended = recommend(Some(CapturePoint::Proxy), Some(&sessions(6, Some(1_000_000))), false);
         assert_eq!(recommended.unknown, None);
         assert!(recommended.why.contains("0.000 %"));
     }

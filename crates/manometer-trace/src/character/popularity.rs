@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::zipf::{self, RankedKeys, Zipf};
+use super::zipf::{self, RankedKeys, ZipfFit};
 
 /// The number of hot keys reported.
 const HOT_KEYS: usize = 10;
@@ -19,7 +19,7 @@ pub struct Popularity {
     /// The shares of requests for the most popular keys.
     pub top: Vec<TopShare>,
     /// The best fit of Zipf's law.
-    pub zipf: Option<Zipf>,
+    pub zipf: Option<ZipfFit>,
     /// Why there is no fit.
     pub zipf_reason: Option<String>,
     /// The most popular keys.

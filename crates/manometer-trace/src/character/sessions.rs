@@ -38,7 +38,7 @@ pub struct Sessions {
 
 /// Accumulates sessions.
 #[derive(Debug)]
-pub struct Counter {
+pub struct SessionCounter {
     gap_ns: u64,
     clients_max: usize,
     filter: SpatialFilter,
@@ -53,7 +53,7 @@ struct Client {
     requests: u64,
 }
 
-impl Counter {
+impl SessionCounter {
     /// Sessions end after `gap_ns` without a request.
     pub fn new(gap_ns: u64) -> Self {
         Self {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_long_gap_ends_a_session() {
-        let mut counter = Counter::new(100);
+        let mut counter = SessionCounter::new(100);
         for (client, time) in [(1, 0), (1, 50), (1, 150), (1, 251), (2, 0), (2, 40), (3, 7)] {
             counter.add(client, time);
         }
@@ -127,15 +127,15 @@ mod tests {
 
     #[test]
     fn a_time_that_goes_back_is_no_gap() {
-        let mut counter = Counter::new(100);
+        let mut counter = SessionCounter::new(100);
         [500, 10, 550].into_iter().for_each(|time| counter.add(1, time));
         assert_eq!(counter.finish(None).unwrap().sessions, 1.0);
-        assert_eq!(Counter::new(1).finish(None), None);
+        assert_eq!(SessionCounter::new(1).finish(None), None);
     }
 
     #[test]
     fn many_clients_are_a_sample() {
-        let mut counter = Counter { clients_max: 1000, ..Counter::new(100) };
+        let mut counter = SessionCounter { clients_max: 1000, ..SessionCounter::new(100) };
         (0..20_000_u64).for_each(|number| counter.add(number % 10_000, number));
         let sessions = counter.finish(None).unwrap();
         assert!(sessions.clients_rate < 0.2 && (sessions.clients / 10_000.0 - 1.0).abs() < 0.1, "{}", sessions.clients);

@@ -23,12 +23,12 @@ pub struct WorkingSet {
     /// The length of an interval in requests, if it has none.
     pub stretch_requests: Option<u64>,
     /// The intervals; the last one may be shorter.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<WorkingSetInterval>,
 }
 
 /// One interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Stretch {
+pub struct WorkingSetInterval {
     /// The number of requests.
     pub requests: f64,
     /// The number of different keys.
@@ -41,16 +41,16 @@ pub struct Stretch {
 
 /// Counts intervals of all lengths.
 #[derive(Debug)]
-pub struct Counter {
+pub struct IntervalCounter {
     /// The intervals of each length from `shortest` on; there is one of the last length.
-    lengths: VecDeque<Vec<StretchCounts>>,
+    lengths: VecDeque<Vec<IntervalCounts>>,
     /// The shortest length still counted, as a power of two.
     shortest: u32,
     has_all_sizes: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct StretchCounts {
+struct IntervalCounts {
     /// Counted for the shortest length only.
     requests: f64,
     keys: f64,
@@ -58,13 +58,13 @@ struct StretchCounts {
     bytes: f64,
 }
 
-impl Default for Counter {
+impl Default for IntervalCounter {
     fn default() -> Self {
-        Self { lengths: vec![vec![StretchCounts::default()]].into(), shortest: 0, has_all_sizes: true }
+        Self { lengths: vec![vec![IntervalCounts::default()]].into(), shortest: 0, has_all_sizes: true }
     }
 }
 
-impl Counter {
+impl IntervalCounter {
     /// Adds a request in the interval `stretch` of the shortest length; its key was last requested in `before`. Numbers
     /// do not go back.
     pub fn add(&mut self, stretch: u64, before: Option<u64>, bytes: Option<u64>, weight: f64) {
@@ -79,7 +79,7 @@ impl Counter {
             }
             let at = (stretch >> length) as usize;
             if counted.len() <= at {
-                counted.resize(at + 1, StretchCounts::default());
+                counted.resize(at + 1, IntervalCounts::default());
             }
             let counted = &mut counted[at];
             if length == self.shortest {
@@ -97,20 +97,20 @@ impl Counter {
     fn make_lengths(&mut self, stretch: u64) {
         while stretch.unbounded_shr(self.shortest + self.lengths.len() as u32 - 1) > 0 {
             let whole = self.lengths.back().and_then(|last| last.first()).copied().unwrap_or_default();
-            self.lengths.push_back(vec![StretchCounts { requests: 0.0, ..whole }]);
+            self.lengths.push_back(vec![IntervalCounts { requests: 0.0, ..whole }]);
         }
         while stretch >> self.shortest >= STRETCHES_MAX as u64 {
             let dropped = self.lengths.pop_front().unwrap_or_default();
             self.shortest += 1;
             let Some(next) = self.lengths.front_mut() else { break };
-            next.resize(dropped.len().div_ceil(2).max(next.len()), StretchCounts::default());
+            next.resize(dropped.len().div_ceil(2).max(next.len()), IntervalCounts::default());
             dropped.iter().enumerate().for_each(|(at, counted)| next[at / 2].requests += counted.requests);
         }
     }
 
     /// The intervals of the shortest length that does not have too many.
     pub fn finish(&self, has_times: bool) -> WorkingSet {
-        let stretch = |counted: &StretchCounts| Stretch {
+        let stretch = |counted: &IntervalCounts| WorkingSetInterval {
             requests: counted.requests,
             keys: counted.keys,
             new_keys: counted.new_keys,
@@ -139,7 +139,7 @@ mod tests {
         ) {
             requests.extend(far.map(|far| (far, 1, 1)));
             requests.sort_by_key(|request| request.0);
-            let (mut counter, mut last) = (Counter::default(), HashMap::new());
+            let (mut counter, mut last) = (IntervalCounter::default(), HashMap::new());
             for (stretch, key, bytes) in &requests {
                 counter.add(*stretch, last.insert(*key, *stretch), Some(*bytes), 1.0);
             }
@@ -148,7 +148,7 @@ mod tests {
             let greatest = requests.last().unwrap().0;
             prop_assert!(greatest / length < STRETCHES_MAX as u64);
             prop_assert!(length == 1 || 2 * greatest / length >= STRETCHES_MAX as u64);
-            let (mut expected, mut seen) = (BTreeMap::<u64, Stretch>::new(), HashSet::new());
+            let (mut expected, mut seen) = (BTreeMap::<u64, WorkingSetInterval>::new(), HashSet::new());
             let mut here = HashSet::new();
             for (stretch, key, bytes) in &requests {
                 let of = expected.entry(stretch / length).or_default();
@@ -160,7 +160,7 @@ mod tests {
                 }
             }
             for (at, stretch) in counted.stretches.iter().enumerate() {
-                let none = Stretch { bytes: Some(0.0), ..Stretch::default() };
+                let none = WorkingSetInterval { bytes: Some(0.0), ..WorkingSetInterval::default() };
                 prop_assert_eq!(*stretch, expected.get(&(at as u64)).copied().unwrap_or(none));
             }
         }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_unknown_size_leaves_no_bytes() {
-        let mut counter = Counter::default();
+        let mut counter = IntervalCounter::default();
         counter.add(0, None, Some(1), 1.0);
         counter.add(0, None, None, 1.0);
         let counted = counter.finish(false);

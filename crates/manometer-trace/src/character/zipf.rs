@@ -29,7 +29,7 @@ const NEAR: f64 = 0.05;
 
 /// The best fit of Zipf's law.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Zipf {
+pub struct ZipfFit {
     /// The exponent s.
     pub exponent: f64,
     /// Its standard error.
@@ -46,13 +46,13 @@ pub struct Zipf {
     /// The p-value: the share of traces drawn from the fitted law with at least this distance.
     pub p_value: f64,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ZipfFitQuality,
 }
 
 /// Whether a popularity follows Zipf's law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ZipfFitQuality {
     /// It is indistinguishable from Zipf's law.
     Zipf,
     /// It differs from Zipf's law, but no share of requests by more than 0.05.
@@ -75,12 +75,12 @@ pub struct RankedKeys<'a> {
 }
 
 /// Fits the law to the counts of all keys, descending; `None` if too few keys have enough requests.
-pub fn fit(requests: &[u64]) -> Option<Zipf> {
+pub fn fit(requests: &[u64]) -> Option<ZipfFit> {
     fit_known(&RankedKeys { requests, least: 1, keys: requests.len(), all_requests: requests.iter().sum() })
 }
 
 /// Fits the law to the counts of the most requested keys; `None` if too few keys have enough requests.
-pub fn fit_known(known: &RankedKeys) -> Option<Zipf> {
+pub fn fit_known(known: &RankedKeys) -> Option<ZipfFit> {
     let least = known.least.max(REQUESTS_MIN);
     let head = head(known.requests, least);
     if head.len() < RANKS_MIN {
@@ -110,11 +110,11 @@ pub fn fit_known(known: &RankedKeys) -> Option<Zipf> {
     let as_far = drawn.iter().filter(|(_, other)| *other >= distance).count();
     let p_value = (1.0 + as_far as f64) / (1.0 + drawn.len() as f64);
     let verdict = match () {
-        () if p_value >= PLAUSIBLE => Verdict::Zipf,
-        () if distance <= NEAR => Verdict::NearlyZipf,
-        () => Verdict::NotZipf,
+        () if p_value >= PLAUSIBLE => ZipfFitQuality::Zipf,
+        () if distance <= NEAR => ZipfFitQuality::NearlyZipf,
+        () => ZipfFitQuality::NotZipf,
     };
-    exponent.is_finite().then(|| Zipf {
+    exponent.is_finite().then(|| ZipfFit {
         exponent,
         standard_error: variance.sqrt(),
         ranks: head.len(),

@@ -1,9 +1,9 @@
 //! AdaptSize's traces of a content delivery network: `time, object, size`, separated by white space.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, FormatSetting};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 /// The unit of times, by default.
@@ -30,7 +30,7 @@ impl LineFormat for AdaptSize {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if line.is_empty() {
             sink.skip();
             return Ok(());
@@ -39,7 +39,7 @@ impl LineFormat for AdaptSize {
         let object = text::number(object).ok_or("the object is not a number")?;
         let size = text::number(size).ok_or("the size is not a number of bytes")?;
         let time = text::time_ns(time, self.time_unit_ns).ok_or("the time is not a number")?;
-        sink.push(Record { time_ns: Some(time), value_size: Some(size), ..Record::new(Operation::Get, object) });
+        sink.push(Record { time_ns: Some(time), value_size: Some(size), ..Record::new(TraceOperation::Get, object) });
         Ok(())
     }
 }

@@ -3,10 +3,10 @@
 //! A line requests several consecutive blocks of 512 bytes; each becomes a request. The operation is unknown and taken
 //! as a read.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 const BLOCK_BYTES: u64 = 512;
@@ -27,7 +27,7 @@ impl LineFormat for Arc {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if text::trim(line).is_empty() {
             sink.skip();
             return Ok(());
@@ -41,7 +41,7 @@ impl LineFormat for Arc {
         }
         let end = start.checked_add(count).and_then(|end| end.checked_mul(BLOCK_BYTES));
         end.ok_or("the last block exceeds 2^55")?;
-        let first = Record::block(Operation::Read, 0, start * BLOCK_BYTES, BLOCK_BYTES, BLOCK_BYTES);
+        let first = Record::block(TraceOperation::Read, 0, start * BLOCK_BYTES, BLOCK_BYTES, BLOCK_BYTES);
         sink.run(first, count, 1, BLOCK_BYTES);
         Ok(())
     }

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
 use crate::record::Record;
 use crate::source::Source;
 use crate::text;
@@ -35,7 +35,7 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn has_issues(source: &mut Source) -> bool {
-    let bytes = source.want(LOOKED_BYTES);
+    let bytes = source.fill_to(LOOKED_BYTES);
     let head = Head { bytes: &bytes[..bytes.len().min(LOOKED_BYTES)], whole: true, lenient: false };
     let mut lines = head.bytes.split(|byte| *byte == b'\n');
     lines.any(|line| words(line).is_some_and(|words| words[5] == b"D"))
@@ -52,7 +52,7 @@ impl Blkparse {
     }
 
     /// The device's number in order of appearance.
-    fn device(&mut self, name: u64) -> Result<u32, Fault> {
+    fn device(&mut self, name: u64) -> Result<u32, RecordFault> {
         let next = self.devices.len();
         if next >= DEVICES_MAX && !self.devices.contains_key(&name) {
             return Err(format!("there are more than {DEVICES_MAX} devices").into());
@@ -82,7 +82,7 @@ impl LineFormat for Blkparse {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let first = line.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()).unwrap_or_default();
         let Some(device) = device_name(first) else {
             sink.skip();
@@ -118,7 +118,7 @@ impl LineFormat for Blkparse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
+    use crate::TraceOperation;
     use crate::read::tests::{damage, found, records};
 
     const TRACE: &[u8] = b"  8,0    3        1     0.000123000   697  Q   W 223490 + 8 [kjournald]\n\
@@ -134,8 +134,8 @@ mod tests {
         let read = records(&FORMAT, TRACE);
         assert_eq!(read.len(), 2);
         let first = (read[0].operation, read[0].key, read[0].value_size, read[0].time_ns, read[0].client);
-        assert_eq!(first, (Operation::Write, 223_490, Some(4096), Some(223_000), Some(697)));
-        assert_eq!((read[1].operation, read[1].device, read[1].offset), (Operation::Read, 1, Some(4096)));
+        assert_eq!(first, (TraceOperation::Write, 223_490, Some(4096), Some(223_000), Some(697)));
+        assert_eq!((read[1].operation, read[1].device, read[1].offset), (TraceOperation::Read, 1, Some(4096)));
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let trace = b"252,1    3        1     0.000123000   697  Q  DS 64 + 8 [dd]\n252,1 3 2 0.1 0 C DS 64 + 8 [0]\n";
         assert_eq!(found(trace), "blkparse");
         let read = records(&FORMAT, trace);
-        assert_eq!((read.len(), read[0].operation, read[0].key), (1, Operation::Discard, 64));
+        assert_eq!((read.len(), read[0].operation, read[0].key), (1, TraceOperation::Discard, 64));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! blkreplay's load files: `seconds.nanoseconds ; sector ; sectors ; R|W ; delay ; duration` after a text header.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
 use crate::record::Record;
 use crate::text;
 
@@ -37,7 +37,7 @@ impl LineFormat for Blkreplay {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         match request(line) {
             Ok(record) => {
                 self.started = true;
@@ -53,7 +53,7 @@ impl LineFormat for Blkreplay {
     }
 }
 
-fn request(line: &[u8]) -> Result<Record, Fault> {
+fn request(line: &[u8]) -> Result<Record, RecordFault> {
     let mut fields = line.split(|byte| *byte == b';').map(text::trim);
     let mut next = || fields.next().unwrap_or_default();
     let time = text::time_ns(next(), SECOND_NS).ok_or("the first field is not a time in seconds")?;
@@ -70,7 +70,7 @@ fn request(line: &[u8]) -> Result<Record, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
+    use crate::TraceOperation;
     use crate::read::tests::{damage, found, records};
 
     const TRACE: &[u8] = b"Copyright somebody\n\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n\
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(found(TRACE), "blkreplay");
         let read = records(&FORMAT, TRACE);
         let first = (read[0].time_ns, read[0].key, read[0].value_size, read[0].operation);
-        assert_eq!(first, (Some(449_518_165), 37_766_917, Some(14 * 512), Operation::Write));
+        assert_eq!(first, (Some(449_518_165), 37_766_917, Some(14 * 512), TraceOperation::Write));
         assert_eq!(read[1].time_ns, Some(3_599_890_074_831));
     }
 

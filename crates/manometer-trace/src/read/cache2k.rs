@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
 use crate::reader::{FixedFormat, FixedRecords, Reader};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 const SIZE: usize = 4;
 /// The fewest requests for recognising the format.
@@ -29,8 +29,8 @@ impl FixedFormat<SIZE> for Cache2k {
         FORMAT.name
     }
 
-    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, Fault> {
-        Ok(Some(Record::new(Operation::Get, u32::from_be_bytes(*bytes).into())))
+    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, RecordFault> {
+        Ok(Some(Record::new(TraceOperation::Get, u32::from_be_bytes(*bytes).into())))
     }
 }
 

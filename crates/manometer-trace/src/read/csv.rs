@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 
 use crate::csv_columns::{COLUMNS_MAX, Columns, Role, role, with_ids};
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::format::{Format, FormatSetting, Head};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 use super::operation_name;
@@ -118,7 +118,7 @@ impl Csv {
     }
 
     /// The roles by the header.
-    fn roles_by(&self, header: &[u8]) -> Result<Vec<Role>, Fault> {
+    fn roles_by(&self, header: &[u8]) -> Result<Vec<Role>, RecordFault> {
         let names = names_of(header, self.delimiter);
         match &self.columns {
             Some(columns) => columns.resolve(&names),
@@ -126,7 +126,7 @@ impl Csv {
         }
     }
 
-    fn header(&mut self, line: &[u8]) -> Result<(), Fault> {
+    fn header(&mut self, line: &[u8]) -> Result<(), RecordFault> {
         let roles = in_unit(self.roles_by(line)?, self.time_unit_ns).map_err(|error| error.to_string())?;
         if !roles.iter().any(|role| role.has_key()) {
             let shown = text::show(line);
@@ -142,7 +142,7 @@ impl LineFormat for Csv {
         self.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if line.is_empty() {
             sink.skip();
             return Ok(());
@@ -187,14 +187,14 @@ struct Fields<'a> {
 
 impl Default for Fields<'_> {
     fn default() -> Self {
-        let record = Record::new(Operation::Get, 0);
+        let record = Record::new(TraceOperation::Get, 0);
         Self { record, key: None, id: None, has_operation: false, count: 1, hits: None, columns: 0 }
     }
 }
 
 impl<'a> Fields<'a> {
     #[inline]
-    fn read(&mut self, line: &'a [u8], delimiter: u8, roles: &[Role]) -> Result<(), Fault> {
+    fn read(&mut self, line: &'a [u8], delimiter: u8, roles: &[Role]) -> Result<(), RecordFault> {
         let mut rest = Some(line);
         let has_quotes = memchr::memchr(b'"', line).is_some();
         for role in roles {
@@ -247,9 +247,9 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn put(mut self, sink: &mut Sink) -> Result<(), Fault> {
+    fn put(mut self, sink: &mut RecordSink) -> Result<(), RecordFault> {
         self.record.key = self.key_id(sink)?;
-        if let Some(hits) = self.hits.filter(|_| self.record.operation == Operation::Get) {
+        if let Some(hits) = self.hits.filter(|_| self.record.operation == TraceOperation::Get) {
             self.record.succeeded = if hits >= self.count { Some(true) } else { (hits == 0).then_some(false) };
         }
         sink.run(self.record, self.count, 0, 0);
@@ -258,9 +258,9 @@ impl<'a> Fields<'a> {
 
     /// The key's id: that of the line, of the key's text on its device, or of the offset on it.
     #[inline]
-    fn key_id(&self, sink: &mut Sink) -> Result<u64, Fault> {
+    fn key_id(&self, sink: &mut RecordSink) -> Result<u64, RecordFault> {
         let record = &self.record;
-        let of = |text: &[u8], sink: &mut Sink| match self.id {
+        let of = |text: &[u8], sink: &mut RecordSink| match self.id {
             Some(id) => sink.key_as(Some(id), text),
             None => sink.key_in(record.device, text),
         };
@@ -285,7 +285,7 @@ fn flag(field: &[u8]) -> Option<bool> {
 }
 
 /// An operation by name, or by the hexadecimal code of a SCSI command.
-fn named_operation(field: &[u8]) -> Option<Operation> {
+fn named_operation(field: &[u8]) -> Option<TraceOperation> {
     operation_name::operation(field).or_else(|| operation_name::scsi(text::hexadecimal(field)?))
 }
 

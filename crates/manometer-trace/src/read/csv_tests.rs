@@ -8,7 +8,7 @@ fn the_header_says_what_the_columns_mean() {
     assert_eq!(read.len(), 1);
     assert_eq!((read[0].key, read[0].value_size, read[0].time_ns), (13_053_225_291_711_363_978, Some(737), Some(0)));
     let read = records(&FORMAT, b"version,time,op,size,lbn\n1,5633898,2a,512,42932745\n");
-    assert_eq!((read[0].operation, read[0].offset), (Operation::Write, Some(42_932_745 * 512)));
+    assert_eq!((read[0].operation, read[0].offset), (TraceOperation::Write, Some(42_932_745 * 512)));
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn the_user_says_what_the_columns_mean() {
     let columns: Columns = "time_ms=1,key=0,op=3".parse().unwrap();
     let options = ReadOptions { columns: Some(columns.delimited_by(b';')), ..ReadOptions::default() };
     let read = records_with(&options, b"who;when;x;what\nuser1;2.5;;set\n");
-    assert_eq!((read[0].time_ns, read[0].operation), (Some(2_500_000), Operation::Put));
+    assert_eq!((read[0].time_ns, read[0].operation), (Some(2_500_000), TraceOperation::Put));
     let columns: Columns = "time=when,key=who".parse().unwrap();
     let options = ReadOptions { columns: Some(columns), time_unit_ns: Some(1000), ..ReadOptions::default() };
     assert_eq!(records_with(&options, b"when,who\n5,x\n")[0].time_ns, Some(5000));
@@ -46,7 +46,7 @@ fn equal_keys_of_different_devices_are_different_keys() {
     }
     let read = records(&FORMAT, b"device,lbn,size\n0,8,512\n1,8,512\n");
     for record in &read {
-        assert_eq!(record.key, Record::block(Operation::Get, record.device, 4096, 512, 512).key);
+        assert_eq!(record.key, Record::block(TraceOperation::Get, record.device, 4096, 512, 512).key);
     }
     assert!(read[0].key == 8 && read[1].key != 8);
 }
@@ -73,8 +73,8 @@ fn without_a_key_the_place_on_the_device_is_the_key() {
     let trace = b"1.5,write,4096,512,0\n2,read,8192,512,3\n";
     let read = records_with(&options("time_ms=0,op=1,offset=2,size=3,device=4"), trace);
     let block = |operation, device, offset| Record::block(operation, device, offset, 512, 512);
-    assert_eq!(read[0], Record { time_ns: Some(1_500_000), ..block(Operation::Write, 0, 4096) });
-    assert_eq!(read[1], Record { time_ns: Some(2_000_000), ..block(Operation::Read, 3, 8192) });
+    assert_eq!(read[0], Record { time_ns: Some(1_500_000), ..block(TraceOperation::Write, 0, 4096) });
+    assert_eq!(read[1], Record { time_ns: Some(2_000_000), ..block(TraceOperation::Read, 3, 8192) });
     let read = records_with(&options("key=0,offset=2"), trace);
     assert_eq!((read[1].key, read[1].offset), (2, Some(8192)));
     assert_eq!(records(&FORMAT, b"offset,size,op\n1024,512,read\n")[0].key, 2);

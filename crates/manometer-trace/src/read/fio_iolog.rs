@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{LineFormat, Lines, Reader, Sink, TraceReader};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink, TraceReader};
+use crate::record::{Record, TraceOperation};
 use crate::source::Source;
 use crate::{ReadOptions, text};
 
@@ -35,7 +35,7 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
-    let bytes = source.want(LOOKED_BYTES);
+    let bytes = source.fill_to(LOOKED_BYTES);
     let waits = memchr::memmem::find(&bytes[..bytes.len().min(LOOKED_BYTES)], b" wait ").is_some();
     // Without waits the times of requests are unknown.
     let format = Iolog { version: None, time_ns: waits.then_some(0), files: HashMap::new() };
@@ -53,7 +53,7 @@ impl LineFormat for Iolog {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let Some(version) = self.version else {
             self.version = Some(match text::trim(line) {
                 HEADER_2 => 2,
@@ -74,12 +74,12 @@ impl LineFormat for Iolog {
         let file = words.next().ok_or("there is no file")?;
         let action = words.next().ok_or("there is no action after the file")?;
         let mut number = |what: &str| {
-            words.next().and_then(text::number).ok_or_else(|| Fault::from(format!("the {what} is not a number")))
+            words.next().and_then(text::number).ok_or_else(|| RecordFault::from(format!("the {what} is not a number")))
         };
         let operation = match action {
-            b"read" => Operation::Read,
-            b"write" => Operation::Write,
-            b"trim" => Operation::Discard,
+            b"read" => TraceOperation::Read,
+            b"write" => TraceOperation::Write,
+            b"trim" => TraceOperation::Discard,
             b"wait" => {
                 let wait_us = Some(number("wait")?).filter(|wait_us| *wait_us >= WAIT_MIN_US).unwrap_or(0);
                 let waited = wait_us.checked_mul(MICROSECOND_NS);
@@ -103,7 +103,7 @@ impl LineFormat for Iolog {
 }
 
 impl Iolog {
-    fn file(&mut self, name: &[u8]) -> Result<u32, Fault> {
+    fn file(&mut self, name: &[u8]) -> Result<u32, RecordFault> {
         if let Some(file) = self.files.get(name) {
             return Ok(*file);
         }
@@ -130,9 +130,12 @@ mod tests {
         assert_eq!(found(VERSION_3), "fio-iolog");
         let read = records(&FORMAT, VERSION_3);
         assert_eq!(read.len(), 3);
-        assert_eq!((read[0].operation, read[0].time_ns, read[0].offset), (Operation::Read, Some(126_000), Some(0)));
+        assert_eq!(
+            (read[0].operation, read[0].time_ns, read[0].offset),
+            (TraceOperation::Read, Some(126_000), Some(0))
+        );
         assert_eq!((read[1].key, read[1].value_size), (88, Some(4096)));
-        assert_eq!((read[2].operation, read[2].device), (Operation::Discard, 1));
+        assert_eq!((read[2].operation, read[2].device), (TraceOperation::Discard, 1));
     }
 
     #[test]

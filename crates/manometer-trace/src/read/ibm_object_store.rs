@@ -1,10 +1,10 @@
 //! IBM's object store traces: `time in ms, REST.GET.OBJECT, object, size, range from, range to`; the last three are
 //! optional. Times count from the start of the trace.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 const MILLISECOND_NS: u64 = 1_000_000;
@@ -25,7 +25,7 @@ impl LineFormat for ObjectStore {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let Some(time) = words.next() else {
             sink.skip();
@@ -52,17 +52,17 @@ impl LineFormat for ObjectStore {
     }
 }
 
-fn wrong_number(word: &[u8]) -> Fault {
+fn wrong_number(word: &[u8]) -> RecordFault {
     format!("{} is not a number of bytes", text::show(word)).into()
 }
 
 /// The operation of a request; `None` if it reads no object's bytes.
-fn operation(verb: &[u8]) -> Result<Option<Operation>, Fault> {
+fn operation(verb: &[u8]) -> Result<Option<TraceOperation>, RecordFault> {
     match verb {
-        b"REST.GET.OBJECT" => Ok(Some(Operation::Get)),
-        b"REST.PUT.OBJECT" => Ok(Some(Operation::Put)),
-        b"REST.DELETE.OBJECT" => Ok(Some(Operation::Delete)),
-        b"REST.COPY.OBJECT" => Ok(Some(Operation::Put)),
+        b"REST.GET.OBJECT" => Ok(Some(TraceOperation::Get)),
+        b"REST.PUT.OBJECT" => Ok(Some(TraceOperation::Put)),
+        b"REST.DELETE.OBJECT" => Ok(Some(TraceOperation::Delete)),
+        b"REST.COPY.OBJECT" => Ok(Some(TraceOperation::Put)),
         _ if verb.starts_with(b"REST.") => Ok(None),
         _ => Err(format!("the operation is {}: expected for example REST.GET.OBJECT", text::show(verb)).into()),
     }
@@ -79,7 +79,7 @@ mod tests {
             1232437 REST.GET.OBJECT 950aaf4e5c8a2a19 528 0 131\n1232438 REST.DELETE.OBJECT 950aaf4e5c8a2a19\n";
         assert_eq!(found(trace), "ibm-object-store");
         let read = records(&FORMAT, trace);
-        let expected = [Operation::Put, Operation::Get, Operation::Delete];
+        let expected = [TraceOperation::Put, TraceOperation::Get, TraceOperation::Delete];
         assert_eq!(read.iter().map(|record| record.operation).collect::<Vec<_>>(), expected);
         assert_eq!((read[0].time_ns, read[0].value_size), (Some(1_219_008_000_000), Some(1056)));
         assert_eq!((read[1].offset, read[1].value_size), (Some(0), Some(132)));

@@ -1,9 +1,9 @@
 //! One key per line, and nothing else.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 /// The entry in the registry.
@@ -33,12 +33,12 @@ impl LineFormat for Keys {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if line.is_empty() {
             sink.skip();
             return Ok(());
         }
-        let mut record = Record::new(Operation::Get, sink.key(line)?);
+        let mut record = Record::new(TraceOperation::Get, sink.key(line)?);
         record.key_size = u32::try_from(line.len()).ok();
         sink.push(record);
         Ok(())

@@ -2,10 +2,10 @@
 //!
 //! Commands are YCSB's; `read` reads the value of a key.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, FormatSetting};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 /// The unit of times, by default.
@@ -32,7 +32,7 @@ impl LineFormat for KvReplay {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let mut fields = line.split(|byte| *byte == b',').map(text::trim);
         let command = fields.next().unwrap_or_default();
         if command.is_empty() && fields.next().is_none() {
@@ -41,7 +41,7 @@ impl LineFormat for KvReplay {
         }
         let operation = operation(command).ok_or_else(|| {
             let shown = text::show(command);
-            Fault::from(format!(
+            RecordFault::from(format!(
                 "the command is {shown}: expected read, insert, update, delete, scan or readmodifywrite"
             ))
         })?;
@@ -67,11 +67,11 @@ impl LineFormat for KvReplay {
 }
 
 /// The operation of a command, in YCSB's words and common variants.
-fn operation(command: &[u8]) -> Option<Operation> {
+fn operation(command: &[u8]) -> Option<TraceOperation> {
     match super::operation_name::operation(command)? {
-        Operation::Read => Some(Operation::Get),
-        Operation::Write => Some(Operation::Put),
-        Operation::Discard => None,
+        TraceOperation::Read => Some(TraceOperation::Get),
+        TraceOperation::Write => Some(TraceOperation::Put),
+        TraceOperation::Discard => None,
         operation => Some(operation),
     }
 }

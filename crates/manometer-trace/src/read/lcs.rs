@@ -5,10 +5,10 @@
 //! on 8 bits of operation and 24 of tenant, from version 3 on `u32` time to live, `i64` next access, and from version
 //! 4 on 1, 2, 4, 8 or 16 features of 4 bytes, which are not kept.
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::format::Format;
 use crate::reader::{FixedFormat, FixedRecords, Reader, TraceReader};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 use crate::source::Source;
 use crate::{ReadOptions, text};
 
@@ -28,7 +28,7 @@ pub(crate) static FORMAT: Format = Format {
 
 fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
     let damaged = |what: String| TraceError::Damaged { format: FORMAT.name, offset: 0, line: None, what: what.into() };
-    let head = source.want(HEADER_BYTES);
+    let head = source.fill_to(HEADER_BYTES);
     if head.len() < HEADER_BYTES {
         return Err(damaged(format!("the header is {} bytes long: expected {HEADER_BYTES}", head.len())));
     }
@@ -65,8 +65,8 @@ impl<const SIZE: usize> FixedFormat<SIZE> for Lcs {
         FORMAT.name
     }
 
-    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, Fault> {
-        let mut record = Record::new(Operation::Get, u64_at(bytes, 4));
+    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, RecordFault> {
+        let mut record = Record::new(TraceOperation::Get, u64_at(bytes, 4));
         record.time_ns = Some(u64::from(u32_at(bytes, 0)) * 1_000_000_000);
         let after_size = if self.version < 3 { 16 } else { 20 };
         let size = if self.version < 3 { u64::from(u32_at(bytes, 12)) } else { u64_at(bytes, 12) };
@@ -84,16 +84,16 @@ impl<const SIZE: usize> FixedFormat<SIZE> for Lcs {
 }
 
 /// The operation of libCacheSim's number; a get if none was recorded.
-fn operation(number: u32) -> Result<Operation, Fault> {
+fn operation(number: u32) -> Result<TraceOperation, RecordFault> {
     Ok(match number {
-        0..=2 | 255 => Operation::Get,
-        3 | 5 => Operation::Put,
-        4 => Operation::Insert,
-        6 | 14 => Operation::Update,
-        7 | 8 | 10 | 11 => Operation::ReadModifyWrite,
-        9 => Operation::Delete,
-        12 => Operation::Read,
-        13 => Operation::Write,
+        0..=2 | 255 => TraceOperation::Get,
+        3 | 5 => TraceOperation::Put,
+        4 => TraceOperation::Insert,
+        6 | 14 => TraceOperation::Update,
+        7 | 8 | 10 | 11 => TraceOperation::ReadModifyWrite,
+        9 => TraceOperation::Delete,
+        12 => TraceOperation::Read,
+        13 => TraceOperation::Write,
         _ => return Err(format!("the operation is {number}: expected 0 to 14 or 255").into()),
     })
 }
@@ -139,9 +139,9 @@ mod tests {
             assert_eq!((read[0].time_ns, read[0].key, read[0].value_size), (Some(9_000_000_000), 77, Some(100)));
             let more = (read[0].operation, read[0].client, read[0].ttl_s);
             match version {
-                1 => assert_eq!(more, (Operation::Get, None, None)),
-                2 => assert_eq!(more, (Operation::Put, Some(5), None)),
-                _ => assert_eq!(more, (Operation::Put, Some(5), Some(60))),
+                1 => assert_eq!(more, (TraceOperation::Get, None, None)),
+                2 => assert_eq!(more, (TraceOperation::Put, Some(5), None)),
+                _ => assert_eq!(more, (TraceOperation::Put, Some(5), Some(60))),
             }
         }
     }

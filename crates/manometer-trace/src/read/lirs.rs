@@ -1,9 +1,9 @@
 //! The LIRS authors' traces (`.trc`): one block number per line; `*` is a breakpoint and is skipped.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 /// The entry in the registry.
@@ -22,12 +22,12 @@ impl LineFormat for Lirs {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         match text::trim(line) {
             b"" | b"*" => sink.skip(),
             block => {
                 let wrong = || format!("the line is {}: expected the number of a block, or `*`", text::show(block));
-                sink.push(Record::new(Operation::Get, text::number(block).ok_or_else(wrong)?));
+                sink.push(Record::new(TraceOperation::Get, text::number(block).ok_or_else(wrong)?));
             }
         }
         Ok(())

@@ -3,10 +3,10 @@
 //! Keys are URI-encoded, `cfd` is the client's connection, and the microseconds of times are not padded with zeros.
 //! memcached looks up an item before it stores it, and prints that look-up as a separate get.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 use super::operation_name::operation;
@@ -16,36 +16,36 @@ pub(crate) static FORMAT: Format = Format {
     name: "memcached-watch",
     about: "memcached's watch: ts= gid= type= key= status= ...",
     settings: &[],
-    recognise: |head| head.fits(Watch::default()),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Watch::default()), options.keep_keys))),
+    recognise: |head| head.fits(WatchFormat::default()),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, WatchFormat::default()), options.keep_keys))),
 };
 
 #[derive(Default)]
-struct Watch {
+struct WatchFormat {
     key: Vec<u8>,
 }
 
-impl LineFormat for Watch {
+impl LineFormat for WatchFormat {
     fn name(&self) -> &'static str {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         // The server's answer to the command, and its notice of skipped lines.
         if line.is_empty() || line == b"OK" || line.starts_with(b"skipped=") || line.starts_with(b"[skipped") {
             sink.skip();
             return Ok(());
         }
-        let wanted = || Fault::from(format!("the line is {}: expected `ts=… gid=… type=…`", text::show(line)));
+        let wanted = || RecordFault::from(format!("the line is {}: expected `ts=… gid=… type=…`", text::show(line)));
         if !line.starts_with(b"ts=") {
             return Err(wanted());
         }
-        let mut record = Record::new(Operation::Get, 0);
+        let mut record = Record::new(TraceOperation::Get, 0);
         let (mut kind, mut command, mut has_key) = (&b""[..], &b""[..], false);
         for word in line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()) {
             let at = memchr::memchr(b'=', word).ok_or_else(|| format!("{} has no `=`", text::show(word)))?;
             let (name, value) = (&word[..at], &word[at + 1..]);
-            let wrong = || Fault::from(format!("`{}` is {}", name.escape_ascii(), text::show(value)));
+            let wrong = || RecordFault::from(format!("`{}` is {}", name.escape_ascii(), text::show(value)));
             match name {
                 b"ts" => record.time_ns = Some(time_ns(value).ok_or_else(wrong)?),
                 b"type" => kind = value,
@@ -62,9 +62,9 @@ impl LineFormat for Watch {
             }
         }
         record.operation = match kind {
-            b"item_get" => Operation::Get,
+            b"item_get" => TraceOperation::Get,
             b"item_store" => operation(command).ok_or_else(|| format!("the command is {}", text::show(command)))?,
-            b"deleted" | b"item_delete" => Operation::Delete,
+            b"deleted" | b"item_delete" => TraceOperation::Delete,
             b"" => return Err(wanted()),
             _ => {
                 sink.skip();
@@ -75,8 +75,8 @@ impl LineFormat for Watch {
             return Err("there is no key".into());
         }
         // A missing item has no size.
-        if record.operation == Operation::Get && record.succeeded == Some(false)
-            || record.operation == Operation::Delete
+        if record.operation == TraceOperation::Get && record.succeeded == Some(false)
+            || record.operation == TraceOperation::Delete
         {
             record.value_size = None;
         }
@@ -136,7 +136,7 @@ mod tests {
     fn lines_of_a_server_are_read() {
         assert_eq!(found(TRACE), "memcached-watch");
         let read = records(&FORMAT, TRACE);
-        let expected = [Operation::Get, Operation::Put, Operation::Put, Operation::Insert];
+        let expected = [TraceOperation::Get, TraceOperation::Put, TraceOperation::Put, TraceOperation::Insert];
         assert_eq!(read.iter().map(|record| record.operation).collect::<Vec<_>>(), expected);
         assert_eq!((read[0].succeeded, read[0].value_size), (Some(false), None));
         assert_eq!((read[1].value_size, read[1].client, read[1].key), (Some(3), Some(25), read[0].key));

@@ -3,10 +3,10 @@
 //! `op_time` in s, `block_id`, `io_offset` and `io_size` in bytes, `op_name` (`getChunkData.…` or `putChunk.…`),
 //! `op_count` requests in the same second, and `host_name`, which becomes the client.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -42,7 +42,7 @@ struct Columns {
     host: Option<usize>,
 }
 
-fn columns(header: &[u8]) -> Result<Columns, Fault> {
+fn columns(header: &[u8]) -> Result<Columns, RecordFault> {
     let names: Vec<&[u8]> = header.split(|byte| *byte == b',').take(COLUMNS_MAX).map(text::trim).collect();
     let find = |wanted: &str| names.iter().position(|name| *name == wanted.as_bytes());
     let must = |wanted: &str| find(wanted).ok_or_else(|| format!("the header has no column `{wanted}`"));
@@ -62,7 +62,7 @@ impl LineFormat for MetaBlock {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let Some(at) = &self.columns else {
             self.columns = Some(columns(line)?);
             return Ok(());
@@ -90,10 +90,10 @@ impl LineFormat for MetaBlock {
     }
 }
 
-fn operation(name: &[u8]) -> Result<Operation, Fault> {
+fn operation(name: &[u8]) -> Result<TraceOperation, RecordFault> {
     match name.split(|byte| *byte == b'.').next().unwrap_or_default() {
-        b"getChunkData" => Ok(Operation::Get),
-        b"putChunk" => Ok(Operation::Put),
+        b"getChunkData" => Ok(TraceOperation::Get),
+        b"putChunk" => Ok(TraceOperation::Put),
         _ => Err(format!("op_name is {}: expected getChunkData or putChunk", text::show(name)).into()),
     }
 }
@@ -113,8 +113,8 @@ mod tests {
         let read = records(&FORMAT, TRACE);
         assert_eq!((read.len(), read[0].key), (3, read[2].key));
         let first = (read[0].operation, read[0].offset, read[0].value_size, read[0].client);
-        assert_eq!(first, (Operation::Get, Some(16), Some(8_388_608), Some(518_845_025)));
-        assert_eq!(read[2].operation, Operation::Put);
+        assert_eq!(first, (TraceOperation::Get, Some(16), Some(8_388_608), Some(518_845_025)));
+        assert_eq!(read[2].operation, TraceOperation::Put);
     }
 
     #[test]

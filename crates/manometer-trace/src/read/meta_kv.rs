@@ -26,7 +26,7 @@ fn recognise(head: &Head) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
+    use crate::TraceOperation;
     use crate::read::tests::{found, records};
 
     #[test]
@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(read.len(), 6);
         assert_eq!(read[0], read[2]);
         assert_eq!((read[0].time_ns, read[0].succeeded), (Some(604_038_471_000_000_000), Some(true)));
-        assert_eq!((read[3].operation, read[3].ttl_s, read[3].succeeded), (Operation::Put, Some(7200), None));
+        assert_eq!((read[3].operation, read[3].ttl_s, read[3].succeeded), (TraceOperation::Put, Some(7200), None));
         // Which of the two hit is unknown.
         assert_eq!(read[4].succeeded, None);
     }

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
 use crate::record::Record;
 use crate::text;
 
@@ -37,7 +37,7 @@ impl LineFormat for Msr {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
             sink.skip();
             return Ok(());
@@ -60,7 +60,7 @@ impl LineFormat for Msr {
 }
 
 impl Msr {
-    fn device(&mut self, host: &[u8], disk: &[u8]) -> Result<u32, Fault> {
+    fn device(&mut self, host: &[u8], disk: &[u8]) -> Result<u32, RecordFault> {
         let name = [host, disk].join(&b',');
         if let Some(device) = self.devices.get(&name) {
             return Ok(*device);
@@ -77,7 +77,7 @@ impl Msr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
+    use crate::TraceOperation;
     use crate::read::tests::{damage, found, records};
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(found(trace), "msr");
         let read = records(&FORMAT, trace);
         let first = (read[0].operation, read[0].offset, read[0].value_size, read[0].key, read[0].device);
-        assert_eq!(first, (Operation::Read, Some(383_496_192), Some(32_768), 749_016, 0));
+        assert_eq!(first, (TraceOperation::Read, Some(383_496_192), Some(32_768), 749_016, 0));
         assert_eq!(read[1].device, 1);
         assert_eq!(read[1].time_ns.unwrap() - read[0].time_ns.unwrap(), 1_332_052_600);
         // 22 February 2007.

@@ -3,10 +3,10 @@
 //! `u32` time in s, `u64` object, `u32` size, `i64` number of the next request for the object (-1 or the largest
 //! number: never). The last field follows from the later records and is ignored.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
 use crate::reader::{FixedFormat, FixedRecords, Reader};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 pub(crate) const SIZE: usize = 24;
 /// The number of records that must be plausible.
@@ -29,9 +29,9 @@ impl FixedFormat<SIZE> for OracleGeneral {
     }
 
     #[inline]
-    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, Fault> {
+    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, RecordFault> {
         let [t0, t1, t2, t3, k0, k1, k2, k3, k4, k5, k6, k7, s0, s1, s2, s3, ..] = *bytes;
-        let mut record = Record::new(Operation::Get, u64::from_le_bytes([k0, k1, k2, k3, k4, k5, k6, k7]));
+        let mut record = Record::new(TraceOperation::Get, u64::from_le_bytes([k0, k1, k2, k3, k4, k5, k6, k7]));
         record.time_ns = Some(u64::from(u32::from_le_bytes([t0, t1, t2, t3])) * 1_000_000_000);
         record.value_size = Some(u64::from(u32::from_le_bytes([s0, s1, s2, s3])));
         Ok(Some(record))
@@ -70,7 +70,7 @@ mod tests {
         let expected = Record {
             time_ns: Some(5_633_898_000_000_000),
             value_size: Some(512),
-            ..Record::new(Operation::Get, 42_932_745)
+            ..Record::new(TraceOperation::Get, 42_932_745)
         };
         assert_eq!(record, expected);
         assert!(recognise(&Head { bytes: &bytes, whole: true, lenient: false }));

@@ -13,10 +13,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
 
 use crate::ReadOptions;
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{BATCH_RECORDS, Reader, RecordDecoder, Sink, TraceReader};
-use crate::record::{Operation, Record};
+use crate::reader::{BATCH_RECORDS, Reader, RecordDecoder, RecordSink, TraceReader};
+use crate::record::{Record, TraceOperation};
 use crate::source::Source;
 
 use super::operation_name::operation;
@@ -44,17 +44,17 @@ fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader
     Ok(Box::new(Reader::new(Parquet { rows, row: 0 }, options.keep_keys)))
 }
 
-fn damaged(offset: u64, what: Fault) -> TraceError {
+fn damaged(offset: u64, what: RecordFault) -> TraceError {
     TraceError::Damaged { format: FORMAT.name, offset, line: None, what }
 }
 
 /// Turns the library's panics on damaged files into errors.
-fn guarded<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+fn guarded<T>(read: impl FnOnce() -> Result<T, RecordFault>) -> Result<T, RecordFault> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("its pages contradict one another".into()))
 }
 
-fn rows(file: File) -> Result<ParquetRecordBatchReader, Fault> {
-    let wrong = |error: ::parquet::errors::ParquetError| Fault::from(format!("it cannot be read: {error}"));
+fn rows(file: File) -> Result<ParquetRecordBatchReader, RecordFault> {
+    let wrong = |error: ::parquet::errors::ParquetError| RecordFault::from(format!("it cannot be read: {error}"));
     // An embedded Arrow schema adds nothing to Parquet's own, and may contradict it.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(wrong)?;
@@ -75,7 +75,7 @@ struct Parquet {
 }
 
 impl RecordDecoder for Parquet {
-    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+    fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         while sink.room() > 0 {
             let row = self.row;
             let batch = guarded(|| match self.rows.next() {
@@ -92,7 +92,7 @@ impl RecordDecoder for Parquet {
 }
 
 /// A column of numbers of any width.
-fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt64Array>, Fault> {
+fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt64Array>, RecordFault> {
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let wide = cast(column, &DataType::UInt64).map_err(|error| format!("column `{name}`: {error}"))?;
     if wide.null_count() > column.null_count() {
@@ -102,13 +102,13 @@ fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt6
 }
 
 /// A column of texts or bytes.
-fn texts(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::BinaryArray>, Fault> {
+fn texts(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::BinaryArray>, RecordFault> {
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let bytes = cast(column, &DataType::Binary).map_err(|error| format!("column `{name}`: {error}"))?;
     Ok(Some(bytes.as_binary::<i32>().clone()))
 }
 
-fn put(batch: &RecordBatch, sink: &mut Sink) -> Result<(), Fault> {
+fn put(batch: &RecordBatch, sink: &mut RecordSink) -> Result<(), RecordFault> {
     let columns = ["time_ns", "key", "key_size", "value_size", "client", "ttl_s", "offset", "device", "succeeded"];
     let mut number_columns = Vec::with_capacity(columns.len());
     for name in columns {
@@ -125,15 +125,15 @@ fn put(batch: &RecordBatch, sink: &mut Sink) -> Result<(), Fault> {
         let number = |column: usize| {
             number_columns[column].as_ref().and_then(|column| column.is_valid(row).then(|| column.value(row)))
         };
-        let narrow = |column: usize| -> Result<Option<u32>, Fault> {
-            let wide = |_| Fault::from(format!("column `{}` has a number of more than 32 bits", columns[column]));
+        let narrow = |column: usize| -> Result<Option<u32>, RecordFault> {
+            let wide = |_| RecordFault::from(format!("column `{}` has a number of more than 32 bits", columns[column]));
             number(column).map(u32::try_from).transpose().map_err(wide)
         };
         let text = key_texts.as_ref().and_then(|texts| texts.is_valid(row).then(|| texts.value(row)));
         let id = text.map(|text| sink.key_as(number(1), text)).transpose()?;
         let key = number(1).or(id).ok_or("a row has no key")?;
         let operation = match operations.as_ref().map(|names| names.value(row)) {
-            None => Operation::Get,
+            None => TraceOperation::Get,
             Some(name) => operation(name).ok_or_else(|| unknown(name))?,
         };
         sink.push(Record {

@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{Reader, RecordDecoder, Sink, stream_end};
-use crate::record::{Operation, Record};
+use crate::reader::{Reader, RecordDecoder, RecordSink, stream_end};
+use crate::record::{Record, TraceOperation};
 use crate::source::Source;
 use crate::text;
 
@@ -54,10 +54,10 @@ struct Aof {
 }
 
 impl RecordDecoder for Aof {
-    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+    fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         while sink.room() > 0 {
             let offset = self.source.offset();
-            if self.source.want(1).is_empty() {
+            if self.source.fill_to(1).is_empty() {
                 return stream_end(&mut self.source, FORMAT.name);
             }
             if let Err(what) = self.command(sink) {
@@ -73,7 +73,7 @@ impl RecordDecoder for Aof {
 }
 
 impl Aof {
-    fn command(&mut self, sink: &mut Sink) -> Result<(), Fault> {
+    fn command(&mut self, sink: &mut RecordSink) -> Result<(), RecordFault> {
         let head = self.header()?;
         if let Some(comment) = head.strip_prefix(b"#") {
             if let Some(time) = comment.strip_prefix(b"TS:") {
@@ -108,18 +108,18 @@ impl Aof {
             sink.skip();
             return Ok(());
         }
-        let base = Record { time_ns: self.time_ns, device: self.database, ..Record::new(Operation::Get, 0) };
+        let base = Record { time_ns: self.time_ns, device: self.database, ..Record::new(TraceOperation::Get, 0) };
         requests(&arguments, base, sink)
     }
 
     /// Reads a word: its length on a line, its bytes, and an end of line.
-    fn word(&mut self) -> Result<(), Fault> {
+    fn word(&mut self) -> Result<(), RecordFault> {
         let head = self.header()?;
         let size = head.strip_prefix(b"$").and_then(text::number);
         let size =
             size.ok_or_else(|| format!("a word begins with {}: expected `$` and its length", text::show(&head)))?;
         if size <= KEPT_BYTES_MAX {
-            let bytes = self.source.want(size as usize);
+            let bytes = self.source.fill_to(size as usize);
             if bytes.len() < size as usize {
                 return Err("the trace ends inside a command".into());
             }
@@ -136,7 +136,7 @@ impl Aof {
         if self.kept.len() > crate::source::RECORD_BYTES_MAX {
             return Err(format!("the command's words take more than {} bytes", crate::source::RECORD_BYTES_MAX).into());
         }
-        match self.source.want(2) {
+        match self.source.fill_to(2) {
             [b'\r', b'\n', ..] => {
                 self.source.consume(2);
                 Ok(())
@@ -147,8 +147,8 @@ impl Aof {
     }
 
     /// Reads a line that starts a command or a word, without its terminator.
-    fn header(&mut self) -> Result<Vec<u8>, Fault> {
-        let bytes = self.source.want(HEADER_BYTES_MAX);
+    fn header(&mut self) -> Result<Vec<u8>, RecordFault> {
+        let bytes = self.source.fill_to(HEADER_BYTES_MAX);
         let bytes = &bytes[..bytes.len().min(HEADER_BYTES_MAX)];
         let Some(at) = memchr::memchr(b'\n', bytes) else {
             let cut = bytes.len() < HEADER_BYTES_MAX;
@@ -160,7 +160,7 @@ impl Aof {
     }
 }
 
-fn no_command(bytes: &[u8]) -> Fault {
+fn no_command(bytes: &[u8]) -> RecordFault {
     let shown = text::show(bytes);
     if bytes.starts_with(b"REDIS") {
         return format!("it begins with an RDB image, {shown}: name its `.incr.aof` file").into();

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::error::Fault;
-use crate::reader::Sink;
-use crate::record::{Operation, Record};
+use crate::error::RecordFault;
+use crate::reader::RecordSink;
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 /// The most keys of one command.
@@ -28,13 +28,13 @@ impl Argument<'_> {
 /// The positions of a command's keys and values.
 enum Shape {
     /// One key, and values that are ignored.
-    Key(Operation),
+    Key(TraceOperation),
     /// One key, and the value to store after it.
-    KeyAndValues(Operation),
+    KeyAndValues(TraceOperation),
     /// Keys only.
-    Keys(Operation),
+    Keys(TraceOperation),
     /// Key, value, key, value ...
-    Pairs(Operation),
+    Pairs(TraceOperation),
     /// `SET key value`, with conditions and a time to live.
     Set,
     /// Key, time to live in units of this many milliseconds, value.
@@ -43,7 +43,7 @@ enum Shape {
 
 /// The shape of a command with keys.
 fn shape(name: &[u8]) -> Option<Shape> {
-    use Operation::{Delete, Get, Insert, Put, ReadModifyWrite, Scan, Update};
+    use TraceOperation::{Delete, Get, Insert, Put, ReadModifyWrite, Scan, Update};
     Some(match name {
         b"get" | b"getrange" | b"substr" | b"strlen" | b"getbit" | b"bitcount" | b"bitpos" | b"hget" | b"hmget"
         | b"hgetall" | b"hexists" | b"hkeys" | b"hlen" | b"hstrlen" | b"hvals" | b"hrandfield" | b"lindex"
@@ -74,7 +74,7 @@ fn shape(name: &[u8]) -> Option<Shape> {
 }
 
 /// Emits the requests of one command. `base` has its time, client and database.
-pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut Sink) -> Result<(), Fault> {
+pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut RecordSink) -> Result<(), RecordFault> {
     let Some((name, arguments)) = arguments.split_first() else {
         sink.skip();
         return Ok(());
@@ -101,7 +101,7 @@ pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut Sink) ->
         Shape::Expiring(unit_ms) => {
             let [ttl, value, ..] = values else { return Err("the command ends before its value".into()) };
             let ttl_s = text::number(ttl.text()).and_then(|ttl| seconds(ttl.checked_mul(unit_ms)?));
-            push(Operation::Put, key, Some(value.size), Record { ttl_s, ..base }, sink)
+            push(TraceOperation::Put, key, Some(value.size), Record { ttl_s, ..base }, sink)
         }
         Shape::Set => {
             let [value, options @ ..] = values else { return Err("the command ends before its value".into()) };
@@ -111,7 +111,13 @@ pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut Sink) ->
     }
 }
 
-fn push(operation: Operation, key: &Argument, size: Option<u64>, base: Record, sink: &mut Sink) -> Result<(), Fault> {
+fn push(
+    operation: TraceOperation,
+    key: &Argument,
+    size: Option<u64>,
+    base: Record,
+    sink: &mut RecordSink,
+) -> Result<(), RecordFault> {
     let text = key.bytes.as_deref().ok_or_else(|| format!("the key has {} bytes, too many to be kept", key.size))?;
     let id = sink.key_in(base.device, text)?;
     let key_size = u32::try_from(text.len()).ok();
@@ -120,14 +126,14 @@ fn push(operation: Operation, key: &Argument, size: Option<u64>, base: Record, s
 }
 
 /// Whether `SET` has a condition, and the value's time to live.
-fn set_options(options: &[Argument], time_ns: Option<u64>) -> (Operation, Option<u32>) {
-    let (mut operation, mut ttl_s) = (Operation::Put, None);
+fn set_options(options: &[Argument], time_ns: Option<u64>) -> (TraceOperation, Option<u32>) {
+    let (mut operation, mut ttl_s) = (TraceOperation::Put, None);
     for (at, option) in options.iter().enumerate() {
         let number = || options.get(at + 1).and_then(|number| text::number(number.text()));
         let from_now = |ms: u64| ms.checked_sub(time_ns? / 1_000_000);
         match &*option.text().to_ascii_lowercase() {
-            b"nx" => operation = Operation::Insert,
-            b"xx" => operation = Operation::Update,
+            b"nx" => operation = TraceOperation::Insert,
+            b"xx" => operation = TraceOperation::Update,
             b"ex" => ttl_s = number().and_then(|s| seconds(s.checked_mul(1000)?)),
             b"px" => ttl_s = number().and_then(seconds),
             b"exat" => ttl_s = number().and_then(|s| seconds(from_now(s.checked_mul(1000)?)?)),

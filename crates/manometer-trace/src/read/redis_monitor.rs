@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 use super::redis_command::{Argument, requests};
@@ -30,7 +30,7 @@ impl LineFormat for Monitor {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
         if line.is_empty() || line == b"OK" {
             sink.skip();
@@ -41,7 +41,7 @@ impl LineFormat for Monitor {
         let end = at + memchr::memmem::find(&line[at..], b"] \"").ok_or_else(wanted)?;
         let (time, who, command) = (&line[..at], &line[at + 2..end], &line[end + 2..]);
         let space = memchr::memchr(b' ', who).ok_or_else(wanted)?;
-        let mut base = Record::new(Operation::Get, 0);
+        let mut base = Record::new(TraceOperation::Get, 0);
         base.time_ns = Some(text::time_ns(time, SECOND_NS).ok_or("the time is not a number of seconds")?);
         base.device = text::number_u32(&who[..space]).ok_or("the database is not a number")?;
         base.client = Some(crate::key_id(&who[space + 1..]));
@@ -50,7 +50,7 @@ impl LineFormat for Monitor {
 }
 
 /// The quoted words.
-fn arguments(mut rest: &[u8]) -> Result<Vec<Argument<'_>>, Fault> {
+fn arguments(mut rest: &[u8]) -> Result<Vec<Argument<'_>>, RecordFault> {
     let mut arguments = Vec::new();
     while !rest.is_empty() {
         rest = rest.strip_prefix(b"\"").ok_or("a word does not start with a quote")?;
@@ -77,7 +77,7 @@ fn closing_quote(text: &[u8]) -> Option<usize> {
 }
 
 /// The bytes that a word encodes.
-fn unescaped(word: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
+fn unescaped(word: &[u8]) -> Result<Cow<'_, [u8]>, RecordFault> {
     if memchr::memchr(b'\\', word).is_none() {
         return Ok(Cow::Borrowed(word));
     }

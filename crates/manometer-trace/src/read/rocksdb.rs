@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordFault, TraceError};
 use crate::format::{Format, Head};
-use crate::reader::{Reader, RecordDecoder, Sink, stream_end};
-use crate::record::{Operation, Record};
+use crate::reader::{Reader, RecordDecoder, RecordSink, stream_end};
+use crate::record::{Record, TraceOperation};
 use crate::source::{RECORD_BYTES_MAX, Source};
 use crate::text;
 
@@ -58,7 +58,7 @@ struct Write {
 }
 
 impl RecordDecoder for RocksDb {
-    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+    fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         while sink.room() > 0 && !self.ended {
             let outcome = match self.write.take() {
                 Some(write) => self.next_of_batch(write, sink),
@@ -84,8 +84,8 @@ impl RecordDecoder for RocksDb {
 
 impl RocksDb {
     /// The size of the next entry, which is completely buffered; `None` at the end.
-    fn entry_size(&mut self) -> Result<Option<usize>, Fault> {
-        let head = self.source.want(ENTRY_BYTES);
+    fn entry_size(&mut self) -> Result<Option<usize>, RecordFault> {
+        let head = self.source.fill_to(ENTRY_BYTES);
         match head.len() {
             0 => return Ok(None),
             length if length < ENTRY_BYTES => {
@@ -98,14 +98,14 @@ impl RocksDb {
             return Err(format!("the entry has {payload} bytes: expected {RECORD_BYTES_MAX} at most").into());
         }
         let entry = ENTRY_BYTES + payload;
-        let there = self.source.want(entry).len();
+        let there = self.source.fill_to(entry).len();
         if there < entry {
             return Err(format!("the trace ends inside an entry: {there} of {entry} bytes").into());
         }
         Ok(Some(entry))
     }
 
-    fn entry(&mut self, entry: usize, sink: &mut Sink) -> Result<(), Fault> {
+    fn entry(&mut self, entry: usize, sink: &mut RecordSink) -> Result<(), RecordFault> {
         let bytes = &self.source.window()[..entry];
         let time_ns = u64_at(bytes, 0).checked_mul(1000).ok_or("the time exceeds 584 years")?;
         let kind = bytes[8];
@@ -131,7 +131,7 @@ impl RocksDb {
                 return Ok(());
             }
             GET | SEEK | SEEK_FOR_PREVIOUS => {
-                let operation = if kind == GET { Operation::Get } else { Operation::Scan };
+                let operation = if kind == GET { TraceOperation::Get } else { TraceOperation::Scan };
                 let (family, key) = payload.family_and_key(kind)?;
                 let id = sink.key_in(family, key)?;
                 sink.push(record(operation, family, key, time_ns, id));
@@ -139,7 +139,7 @@ impl RocksDb {
             MULTI_GET => {
                 for (family, key) in payload.families_and_keys()? {
                     let id = sink.key_in(family, key)?;
-                    sink.push(record(Operation::Get, family, key, time_ns, id));
+                    sink.push(record(TraceOperation::Get, family, key, time_ns, id));
                 }
             }
             _ => sink.skip(),
@@ -149,7 +149,7 @@ impl RocksDb {
     }
 
     /// Emits one write of a batch.
-    fn next_of_batch(&mut self, mut write: Write, sink: &mut Sink) -> Result<(), Fault> {
+    fn next_of_batch(&mut self, mut write: Write, sink: &mut RecordSink) -> Result<(), RecordFault> {
         let mut bytes = &self.source.window()[write.left.clone()];
         if bytes.is_empty() {
             self.source.consume(write.entry);
@@ -169,13 +169,13 @@ impl RocksDb {
     }
 }
 
-fn record(operation: Operation, family: u32, key: &[u8], time_ns: u64, id: u64) -> Record {
+fn record(operation: TraceOperation, family: u32, key: &[u8], time_ns: u64, id: u64) -> Record {
     let key_size = u32::try_from(key.len()).ok();
     Record { time_ns: Some(time_ns), key_size, device: family, ..Record::new(operation, id) }
 }
 
 /// The version of the trace, as major times 100 and minor.
-fn version(header: &[u8]) -> Result<u32, Fault> {
+fn version(header: &[u8]) -> Result<u32, RecordFault> {
     let number = |header: &[u8]| {
         let begin = header.strip_prefix(MAGIC)?.strip_prefix(b"Trace Version: ")?;
         let (major, rest) = std::str::from_utf8(begin.split(|byte| *byte == b'\t').next()?).ok()?.split_once('.')?;
@@ -186,9 +186,9 @@ fn version(header: &[u8]) -> Result<u32, Fault> {
 
 /// The next write of a batch: its operation, column family, key, and value size in bytes. `None` if it is not a write
 /// of one key.
-type BatchWrite<'a> = Option<(Operation, u32, &'a [u8], Option<u64>)>;
+type BatchWrite<'a> = Option<(TraceOperation, u32, &'a [u8], Option<u64>)>;
 
-fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
+fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, RecordFault> {
     let (tag, rest) = bytes.split_first().ok_or("the write batch ends inside a write")?;
     *bytes = rest;
     let in_family = matches!(tag, 4..=6 | 8 | 0x0e | 0x10 | 0x17 | 0x19);
@@ -197,13 +197,13 @@ fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
         // Puts of a value, a blob reference, wide columns, or a value with a preferred sequence number.
         0x01 | 0x05 | 0x10 | 0x11 | 0x16 | 0x17 | 0x18 | 0x19 => {
             let key = slice(bytes)?;
-            Some((Operation::Put, family, key, Some(slice(bytes)?.len() as u64)))
+            Some((TraceOperation::Put, family, key, Some(slice(bytes)?.len() as u64)))
         }
         0x02 | 0x06 => {
             let key = slice(bytes)?;
-            Some((Operation::ReadModifyWrite, family, key, Some(slice(bytes)?.len() as u64)))
+            Some((TraceOperation::ReadModifyWrite, family, key, Some(slice(bytes)?.len() as u64)))
         }
-        0x00 | 0x04 | 0x07 | 0x08 => Some((Operation::Delete, family, slice(bytes)?, None)),
+        0x00 | 0x04 | 0x07 | 0x08 => Some((TraceOperation::Delete, family, slice(bytes)?, None)),
         // A range of keys, and a commit with its time.
         0x0e | 0x0f | 0x15 => {
             slice(bytes)?;
@@ -220,7 +220,7 @@ fn next_write<'a>(bytes: &mut &'a [u8]) -> Result<BatchWrite<'a>, Fault> {
     })
 }
 
-fn varint(bytes: &mut &[u8]) -> Result<u32, Fault> {
+fn varint(bytes: &mut &[u8]) -> Result<u32, RecordFault> {
     let mut value = 0_u64;
     for (at, byte) in bytes.iter().take(5).enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * at);
@@ -232,14 +232,14 @@ fn varint(bytes: &mut &[u8]) -> Result<u32, Fault> {
     Err("a length has no end".into())
 }
 
-fn slice<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
+fn slice<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], RecordFault> {
     let length = varint(bytes)? as usize;
     let (slice, rest) = bytes.split_at_checked(length).ok_or("a key or value extends beyond its entry")?;
     *bytes = rest;
     Ok(slice)
 }
 
-fn fixed_u32(bytes: &mut &[u8]) -> Result<u32, Fault> {
+fn fixed_u32(bytes: &mut &[u8]) -> Result<u32, RecordFault> {
     let (number, rest) = bytes.split_first_chunk().ok_or("the entry ends inside a number")?;
     *bytes = rest;
     Ok(u32::from_le_bytes(*number))
@@ -253,7 +253,7 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    fn new(bytes: &'a [u8], version: u32) -> Result<Self, Fault> {
+    fn new(bytes: &'a [u8], version: u32) -> Result<Self, RecordFault> {
         if version < 2 || bytes.is_empty() {
             return Ok(Self { bytes, map: None });
         }
@@ -265,7 +265,7 @@ impl<'a> Payload<'a> {
         self.map.is_some_and(|map| map >> bit & 1 == 1)
     }
 
-    fn batch(&mut self) -> Result<&'a [u8], Fault> {
+    fn batch(&mut self) -> Result<&'a [u8], RecordFault> {
         match self.map {
             None => Ok(std::mem::take(&mut self.bytes)),
             Some(_) if self.has(1) => slice(&mut self.bytes),
@@ -273,7 +273,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    fn family_and_key(&mut self, kind: u8) -> Result<(u32, &'a [u8]), Fault> {
+    fn family_and_key(&mut self, kind: u8) -> Result<(u32, &'a [u8]), RecordFault> {
         let family_bit = if kind == GET { 2 } else { 4 };
         let family = if self.map.is_none() || self.has(family_bit) { fixed_u32(&mut self.bytes)? } else { 0 };
         if self.map.is_some() && !self.has(family_bit + 1) {
@@ -282,7 +282,7 @@ impl<'a> Payload<'a> {
         Ok((family, slice(&mut self.bytes)?))
     }
 
-    fn families_and_keys(&mut self) -> Result<Vec<(u32, &'a [u8])>, Fault> {
+    fn families_and_keys(&mut self) -> Result<Vec<(u32, &'a [u8])>, RecordFault> {
         if !(self.has(8) && self.has(9) && self.has(10)) {
             return Err("a request for several keys lacks their number, families or texts".into());
         }
@@ -331,7 +331,8 @@ mod tests {
         let trace = [header("0.1"), get_01(b"a"), entry(WRITE, &writes), entry(END, b""), get_01(b"z")].concat();
         assert_eq!(found(&trace), "rocksdb");
         let read = records(&FORMAT, &trace);
-        let expected = [Operation::Get, Operation::Put, Operation::Delete, Operation::ReadModifyWrite];
+        let expected =
+            [TraceOperation::Get, TraceOperation::Put, TraceOperation::Delete, TraceOperation::ReadModifyWrite];
         assert_eq!(read.iter().map(|record| record.operation).collect::<Vec<_>>(), expected);
         assert_eq!((read[0].time_ns, read[0].key), (Some(5_000_000_000), crate::key_id(b"a")));
         assert_eq!((read[1].key, read[1].value_size, read[1].key_size), (read[0].key, Some(3), Some(1)));
@@ -350,7 +351,8 @@ mod tests {
             entry(MULTI_GET, &with_map(7 << 8, b"\x02\0\0\0\x08\0\0\0\0\x05\0\0\0\x04\x01a\x01b")),
         ];
         let read = records(&FORMAT, &trace.concat());
-        let expected = [Operation::Put, Operation::Get, Operation::Scan, Operation::Get, Operation::Get];
+        let expected =
+            [TraceOperation::Put, TraceOperation::Get, TraceOperation::Scan, TraceOperation::Get, TraceOperation::Get];
         assert_eq!(read.iter().map(|record| record.operation).collect::<Vec<_>>(), expected);
         assert_eq!(read.iter().map(|record| record.device).collect::<Vec<_>>(), [0, 1, 0, 0, 5]);
         assert!(read[1].key != read[0].key && read[2].key == read[0].key);

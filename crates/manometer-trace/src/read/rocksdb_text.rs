@@ -1,9 +1,9 @@
 //! RocksDB's query trace as its trace analyser prints it: `key in hex, type, column family, value size, time in µs`.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 const MICROSECOND_NS: u64 = 1_000;
@@ -27,7 +27,7 @@ impl LineFormat for RocksDbText {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if line.is_empty() {
             sink.skip();
             return Ok(());
@@ -40,16 +40,16 @@ impl LineFormat for RocksDbText {
         let size = text::number(size).ok_or("the value size is not a number of bytes")?;
         let time = text::time_ns(time, MICROSECOND_NS).ok_or("the time is not a number of microseconds")?;
         let operation = match kind {
-            b"0" => Operation::Get,
-            b"1" => Operation::Put,
-            b"2" | b"3" => Operation::Delete,
+            b"0" => TraceOperation::Get,
+            b"1" => TraceOperation::Put,
+            b"2" | b"3" => TraceOperation::Delete,
             b"4" => {
                 sink.skip();
                 return Ok(());
             }
-            b"5" => Operation::ReadModifyWrite,
-            b"6" | b"7" => Operation::Scan,
-            b"8" => Operation::Get,
+            b"5" => TraceOperation::ReadModifyWrite,
+            b"6" | b"7" => TraceOperation::Scan,
+            b"8" => TraceOperation::Get,
             _ => return Err(format!("the type is {}: expected 0 to 8", text::show(kind)).into()),
         };
         let mut record = Record::new(operation, sink.key_in(family, &self.key)?);
@@ -84,7 +84,7 @@ mod tests {
         let read = records(&FORMAT, trace);
         assert_eq!((read.len(), read[0].key, read[0].key_size), (2, crate::key_id(b"user01"), Some(6)));
         assert_eq!((read[0].time_ns, read[0].value_size), (Some(1_600_000_000_000_001_000), None));
-        assert_eq!((read[1].operation, read[1].value_size, read[1].device), (Operation::Put, Some(100), 1));
+        assert_eq!((read[1].operation, read[1].value_size, read[1].device), (TraceOperation::Put, Some(100), 1));
     }
 
     #[test]

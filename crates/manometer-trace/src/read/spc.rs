@@ -1,9 +1,9 @@
 //! SPC, the format of the UMass traces: `ASU,LBA,size in bytes,R|W,time in s`; further fields are optional.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 const SECTOR_BYTES: u64 = 512;
@@ -25,7 +25,7 @@ impl LineFormat for Spc {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         let line = text::trim(line);
         if line.is_empty() {
             sink.skip();
@@ -37,8 +37,8 @@ impl LineFormat for Spc {
         let sector = text::number(next()).ok_or("the address, the second field, is not a number")?;
         let size = text::number(next()).ok_or("the size, the third field, is not a number of bytes")?;
         let operation = match next() {
-            b"R" | b"r" => Operation::Read,
-            b"W" | b"w" => Operation::Write,
+            b"R" | b"r" => TraceOperation::Read,
+            b"W" | b"w" => TraceOperation::Write,
             other => return Err(format!("the fourth field is {}: expected R or W", text::show(other)).into()),
         };
         let time = text::time_ns(next(), SECOND_NS).ok_or("the fifth field is not a time in seconds")?;
@@ -60,9 +60,12 @@ mod tests {
         let read = records(&FORMAT, trace);
         assert_eq!(
             (read[0].operation, read[0].key, read[0].time_ns),
-            (Operation::Write, 20_941_264, Some(551_706_000))
+            (TraceOperation::Write, 20_941_264, Some(551_706_000))
         );
-        assert_eq!((read[1].operation, read[1].device, read[1].offset), (Operation::Read, 1, Some(20_939_840 * 512)));
+        assert_eq!(
+            (read[1].operation, read[1].device, read[1].offset),
+            (TraceOperation::Read, 1, Some(20_939_840 * 512))
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! SYSTOR'17: `time in s,response in s,R|W,LUN,offset,size`, with a header.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::Format;
-use crate::reader::{LineFormat, Lines, Reader, Sink};
-use crate::record::{Operation, Record};
+use crate::reader::{LineFormat, Lines, Reader, RecordSink};
+use crate::record::{Record, TraceOperation};
 use crate::text;
 
 const SECTOR_BYTES: u64 = 512;
@@ -25,7 +25,7 @@ impl LineFormat for Systor {
         FORMAT.name
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+    fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
             sink.skip();
             return Ok(());
@@ -33,8 +33,8 @@ impl LineFormat for Systor {
         let [time, response, kind, unit, offset, size] =
             text::fields(line, b',').ok_or("expected six fields separated by commas")?;
         let operation = match kind {
-            b"R" => Operation::Read,
-            b"W" => Operation::Write,
+            b"R" => TraceOperation::Read,
+            b"W" => TraceOperation::Write,
             b"" => {
                 // A line without a type is neither a read nor a write.
                 sink.skip();
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(read.len(), 2);
         let first = (read[0].time_ns, read[0].device, read[0].offset, read[0].value_size);
         assert_eq!(first, (Some(1_455_592_008_051_244_000), 4, Some(54_980_456_448), Some(16_384)));
-        assert_eq!((read[1].key, read[1].operation), (8, Operation::Write));
+        assert_eq!((read[1].key, read[1].operation), (8, TraceOperation::Write));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) static FORMAT: Format = Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
+    use crate::TraceOperation;
     use crate::read::tests::{found, records};
 
     #[test]
@@ -32,9 +32,9 @@ mod tests {
         let trace = b"0,q:q:1:8WTfjZU14ee,17,213,4,get,0\n1,yDqF:3q:1AJrrJ1nnCJKKrnGx1A,27,27,5,set,86400\n";
         assert_eq!(found(trace), "twitter");
         let read = records(&FORMAT, trace);
-        assert_eq!(read[0].operation, Operation::Get);
+        assert_eq!(read[0].operation, TraceOperation::Get);
         assert_eq!((read[0].key_size, read[0].value_size, read[0].client), (Some(17), Some(213), Some(4)));
         assert_eq!((read[1].time_ns, read[1].ttl_s), (Some(SECOND_NS), Some(86_400)));
-        assert_eq!(read[1].operation, Operation::Put);
+        assert_eq!(read[1].operation, TraceOperation::Put);
     }
 }

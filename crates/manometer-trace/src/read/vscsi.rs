@@ -8,7 +8,7 @@
 //! The version is in the upper byte of its field. Commands are SCSI's; other than reads, writes and unmaps are
 //! passed over.
 
-use crate::error::Fault;
+use crate::error::RecordFault;
 use crate::format::{Format, Head};
 use crate::reader::{FixedFormat, FixedRecords, Reader};
 use crate::record::Record;
@@ -48,7 +48,7 @@ impl FixedFormat<SIZE_1> for Version1 {
         FORMAT_1.name
     }
 
-    fn record(&self, bytes: &[u8; SIZE_1]) -> Result<Option<Record>, Fault> {
+    fn record(&self, bytes: &[u8; SIZE_1]) -> Result<Option<Record>, RecordFault> {
         check_version(u16_at(bytes, 14), 1)?;
         decode(u16_at(bytes, 12), u32_at(bytes, 4), u64_at(bytes, 16), u64_at(bytes, 24))
     }
@@ -59,20 +59,20 @@ impl FixedFormat<SIZE_2> for Version2 {
         FORMAT_2.name
     }
 
-    fn record(&self, bytes: &[u8; SIZE_2]) -> Result<Option<Record>, Fault> {
+    fn record(&self, bytes: &[u8; SIZE_2]) -> Result<Option<Record>, RecordFault> {
         check_version(u16_at(bytes, 2), 2)?;
         decode(u16_at(bytes, 0), u32_at(bytes, 8), u64_at(bytes, 16), u64_at(bytes, 24))
     }
 }
 
-fn check_version(version: u16, expected: u16) -> Result<(), Fault> {
+fn check_version(version: u16, expected: u16) -> Result<(), RecordFault> {
     if version >> 8 == expected {
         return Ok(());
     }
     Err(format!("the record's version is {}: expected {expected}", version >> 8).into())
 }
 
-fn decode(command: u16, size: u32, sector: u64, time_us: u64) -> Result<Option<Record>, Fault> {
+fn decode(command: u16, size: u32, sector: u64, time_us: u64) -> Result<Option<Record>, RecordFault> {
     let Some(operation) = scsi(command.into()) else { return Ok(None) };
     let offset = sector.checked_mul(SECTOR_BYTES).ok_or("the sector exceeds 2^55")?;
     let mut record = Record::block(operation, 0, offset, SECTOR_BYTES, size.into());
@@ -88,7 +88,7 @@ fn recognise<const SIZE: usize>(head: &Head, format: &impl FixedFormat<SIZE>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
+    use crate::TraceOperation;
     use crate::read::tests::{damage, found, records};
 
     /// The first record of a published trace.
@@ -107,11 +107,14 @@ mod tests {
     fn both_versions_are_read() {
         assert_eq!(found(&FIRST), "vscsi1");
         let read = records(&FORMAT_1, &FIRST);
-        assert_eq!((read[0].operation, read[0].key, read[0].value_size), (Operation::Write, 42_932_745, Some(512)));
+        assert_eq!(
+            (read[0].operation, read[0].key, read[0].value_size),
+            (TraceOperation::Write, 42_932_745, Some(512))
+        );
         assert_eq!(read[0].time_ns, Some(5_633_898_368_802_000));
         assert_eq!(found(&version_2()), "vscsi2");
         let read = records(&FORMAT_2, &version_2());
-        assert_eq!((read[0].operation, read[0].key, read[0].value_size), (Operation::Read, 42, Some(4096)));
+        assert_eq!((read[0].operation, read[0].key, read[0].value_size), (TraceOperation::Read, 42, Some(4096)));
         assert_eq!(read[0].time_ns, Some(1_000_000_000));
     }
 

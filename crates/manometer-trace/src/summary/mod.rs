@@ -11,27 +11,27 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use self::sampled::{Estimate, Sampled};
-use self::stretches::Stretches;
-use crate::record::{Operation, Record};
+use self::stretches::ExtentSet;
+use crate::record::{Record, TraceOperation};
 
 /// The most keys, clients and extents of devices that are tracked exactly, as many as in `characterise`.
 pub const KNOWN_MAX: usize = 1 << 22;
 
 /// Accumulates the summary of a trace.
 #[derive(Debug)]
-pub struct Summary {
+pub struct TraceSummary {
     requests: u64,
     timed: u64,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
     previous_ns: u64,
     backward: u64,
-    operations: [u64; Operation::ALL.len()],
+    operations: [u64; TraceOperation::ALL.len()],
     /// The largest size seen of each key in bytes; `None` if unknown.
     keys: Sampled<Option<u64>>,
     clients: Sampled<()>,
     /// The requested bytes of devices.
-    stretches: Stretches,
+    stretches: ExtentSet,
     key_sizes: Sizes,
     value_sizes: Sizes,
     failed: u64,
@@ -108,15 +108,15 @@ impl Sizes {
     }
 }
 
-impl Default for Summary {
+impl Default for TraceSummary {
     fn default() -> Self {
-        Self::knowing(KNOWN_MAX)
+        Self::with_known_max(KNOWN_MAX)
     }
 }
 
-impl Summary {
+impl TraceSummary {
     /// Tracks up to `known_max` keys, clients and extents each.
-    fn knowing(known_max: usize) -> Self {
+    fn with_known_max(known_max: usize) -> Self {
         Self {
             requests: 0,
             timed: 0,
@@ -124,10 +124,10 @@ impl Summary {
             last_ns: None,
             previous_ns: 0,
             backward: 0,
-            operations: [0; Operation::ALL.len()],
+            operations: [0; TraceOperation::ALL.len()],
             keys: Sampled::new(known_max),
             clients: Sampled::new(known_max),
-            stretches: Stretches::new(known_max),
+            stretches: ExtentSet::new(known_max),
             key_sizes: Sizes::default(),
             value_sizes: Sizes::default(),
             failed: 0,
@@ -188,7 +188,7 @@ impl Summary {
     /// The totals so far.
     pub fn totals(&self) -> Totals {
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let operations = Operation::ALL.iter().zip(&self.operations).filter(|(_, count)| **count > 0);
+        let operations = TraceOperation::ALL.iter().zip(&self.operations).filter(|(_, count)| **count > 0);
         let (keys, clients) = (self.keys.count(), self.clients.count());
         let (footprint, footprint_reason) = match self.footprint() {
             Ok(footprint) => (footprint, None),
@@ -231,15 +231,15 @@ mod tests {
 
     #[test]
     fn keys_count_once_with_their_largest_value() {
-        let mut summary = Summary::default();
+        let mut summary = TraceSummary::default();
         let get = |key, size, time| Record {
             value_size: size,
             time_ns: Some(time),
             key_size: Some(10),
-            ..Record::new(Operation::Get, key)
+            ..Record::new(TraceOperation::Get, key)
         };
         summary.add(&[get(1, Some(100), 2_000_000_000), get(1, Some(50), 1_000_000_000), get(2, None, 3_500_000_000)]);
-        summary.add(&[Record::new(Operation::Delete, 3)]);
+        summary.add(&[Record::new(TraceOperation::Delete, 3)]);
         let totals = summary.totals();
         assert_eq!((totals.requests, totals.keys, totals.footprint_bytes), (4, 3, Some(110)));
         assert_eq!((totals.span_s, totals.times_backward, totals.times_absent), (Some(2.5), 1, 1));
@@ -250,18 +250,18 @@ mod tests {
 
     #[test]
     fn what_a_trace_does_not_hold_is_null() {
-        let mut summary = Summary::default();
-        summary.add(&[Record::new(Operation::Get, 1)]);
+        let mut summary = TraceSummary::default();
+        summary.add(&[Record::new(TraceOperation::Get, 1)]);
         let totals = summary.totals();
         assert_eq!((totals.span_s, totals.footprint_bytes, totals.clients, totals.failed), (None, None, None, None));
     }
 
     #[test]
     fn above_the_bound_it_says_what_is_estimated_and_how_well() {
-        let mut summary = Summary::knowing(1_000);
+        let mut summary = TraceSummary::knowing(1_000);
         let get =
-            |key: u64| Record { value_size: Some(100), client: Some(key % 7), ..Record::new(Operation::Get, key) };
-        let read = |block: u64| Record::block(Operation::Read, 1, block << 21, 512, 4096);
+            |key: u64| Record { value_size: Some(100), client: Some(key % 7), ..Record::new(TraceOperation::Get, key) };
+        let read = |block: u64| Record::block(TraceOperation::Read, 1, block << 21, 512, 4096);
         summary.add(&(0..500).map(get).chain((0..400).map(read)).collect::<Vec<_>>());
         let exact = summary.totals();
         assert_eq!((exact.keys, exact.footprint_bytes), (900, Some(500 * 100 + 400 * 4096)));
@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn a_footprint_that_cannot_be_sampled_is_null_with_its_reason() {
-        let mut summary = Summary::knowing(4);
-        let read = |offset, size| Record::block(Operation::Read, 0, offset, 512, size);
+        let mut summary = TraceSummary::knowing(4);
+        let read = |offset, size| Record::block(TraceOperation::Read, 0, offset, 512, size);
         summary.add(&(0..9).map(|block| read(block << 21, 512)).collect::<Vec<_>>());
         summary.add(&[read(0, u64::MAX)]);
         let totals = summary.totals();

@@ -19,7 +19,7 @@ type Map = BTreeMap<(u32, u64), u64>;
 
 /// The requested bytes.
 #[derive(Debug)]
-pub(super) struct Stretches {
+pub(super) struct ExtentSet {
     stretches_max: usize,
     filter: SpatialFilter,
     map: Map,
@@ -27,7 +27,7 @@ pub(super) struct Stretches {
     too_long: bool,
 }
 
-impl Stretches {
+impl ExtentSet {
     /// Tracks up to `stretches_max` extents exactly.
     pub(super) fn new(stretches_max: usize) -> Self {
         Self { stretches_max, filter: SpatialFilter::ALL, map: Map::new(), too_long: false }
@@ -147,14 +147,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn bytes(stretches: &Stretches) -> f64 {
+    fn bytes(stretches: &ExtentSet) -> f64 {
         stretches.bytes().unwrap().value
     }
 
     proptest! {
         #[test]
         fn bytes_of_devices_count_once(stretches in prop::collection::vec((0_u32..2, 0_u64..60, 0_u64..20), 0..40)) {
-            let (mut all, mut bytes_seen) = (Stretches::new(1_000), HashSet::new());
+            let (mut all, mut bytes_seen) = (ExtentSet::new(1_000), HashSet::new());
             for (device, from, length) in stretches {
                 all.add(device, from, from + length);
                 bytes_seen.extend((from..from + length).map(|byte| (device, byte)));
@@ -166,7 +166,7 @@ mod tests {
         fn regions_of_a_sample_are_those_of_all(
             stretches in prop::collection::vec((0_u64..1 << 26, 1_u64..1 << 23), 1..60)
         ) {
-            let (mut all, mut some) = (Stretches::new(1_000), Stretches::new(1_000));
+            let (mut all, mut some) = (ExtentSet::new(1_000), ExtentSet::new(1_000));
             some.filter = SpatialFilter::ALL.halved();
             for (from, length) in stretches {
                 all.add(0, from, from + length);
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn above_the_bound_bytes_are_an_estimate_that_is_as_sure_as_it_says() {
         for device in 0..20 {
-            let mut all = Stretches::new(2_000);
+            let mut all = ExtentSet::new(2_000);
             // Four extents in each of 5,000 regions, in random order.
             for number in 0..20_000_u64 {
                 let place = number * 7_919 % 20_000 * (REGION_BYTES / 4);
@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn what_reaches_too_far_for_a_sample_is_not_known() {
-        let mut all = Stretches::new(4);
+        let mut all = ExtentSet::new(4);
         all.add(0, 0, u64::MAX);
         assert_eq!(bytes(&all), u64::MAX as f64);
         (0..5).for_each(|number| all.add(1, number * REGION_BYTES * 2, number * REGION_BYTES * 2 + 1));
         assert!(all.bytes().unwrap_err().contains("1 TiB"));
-        let mut all = Stretches::new(4);
+        let mut all = ExtentSet::new(4);
         (0..5).for_each(|number| all.add(0, number * REGION_BYTES * 2, number * REGION_BYTES * 2 + 1));
         assert!(all.bytes().is_ok());
         all.add(0, 5, u64::MAX);

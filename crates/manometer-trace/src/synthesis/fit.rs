@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::model::{Arrivals, Buckets, Class, KeyLifetime, Model, Octave, SEGMENTS, VERSION, WINDOWS_MAX};
+use super::model::{Arrivals, Buckets, Class, KeyLifetime, Octave, SEGMENTS, TraceModel, VERSION, WINDOWS_MAX};
 use crate::character::Character;
-use crate::character::counts::Counts;
+use crate::character::counts::ArrivalCounts;
 use crate::error::TraceError;
 use crate::key::IdHasher;
 use crate::reader::TraceReader;
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 use crate::transform::sample::SpatialFilter;
 
 /// The most keys tracked at a time; above that, half of them are dropped by their hashes.
@@ -26,7 +26,7 @@ pub struct FirstPass {
     keys_max: usize,
     filter: SpatialFilter,
     keys: HashMap<u64, Key, IdHasher>,
-    counts: Counts,
+    counts: ArrivalCounts,
     times_absent: u64,
     damage: Option<TraceError>,
 }
@@ -56,7 +56,7 @@ impl Default for FirstPass {
             keys_max: KEYS_MAX,
             filter: SpatialFilter::ALL,
             keys: HashMap::default(),
-            counts: Counts::default(),
+            counts: ArrivalCounts::default(),
             times_absent: 0,
             damage: None,
         }
@@ -113,7 +113,7 @@ impl FirstPass {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn fit(mut self, again: &mut dyn TraceReader, character: &Character) -> Result<Model, TraceError> {
+    pub fn fit(mut self, again: &mut dyn TraceReader, character: &Character) -> Result<TraceModel, TraceError> {
         let arrivals = (self.times_absent == 0).then(|| windows(&self.counts));
         let keys = (self.keys.len() as f64 / self.filter.rate()).round() as u64;
         self.learn_popular(character);
@@ -133,7 +133,7 @@ impl FirstPass {
             Ok(())
         })?;
         second.count_lives(self.requests);
-        Ok(Model {
+        Ok(TraceModel {
             manometer_trace_model: VERSION,
             requests: self.requests,
             keys,
@@ -189,7 +189,7 @@ fn class_of(requests: u64) -> u32 {
 }
 
 /// The requests in at most [`WINDOWS_MAX`] windows.
-fn windows(counts: &Counts) -> Arrivals {
+fn windows(counts: &ArrivalCounts) -> Arrivals {
     let mut requests: Vec<u64> = counts.all().map(u64::from).collect();
     let mut window_ns = counts.window_ns();
     while requests.len() > WINDOWS_MAX {
@@ -218,8 +218,8 @@ struct ClassCounter {
     gaps: Buckets,
     value_sizes: Buckets,
     key_sizes: Buckets,
-    first_operations: [f64; Operation::ALL.len()],
-    operations: [f64; Operation::ALL.len()],
+    first_operations: [f64; TraceOperation::ALL.len()],
+    operations: [f64; TraceOperation::ALL.len()],
 }
 
 impl SecondPass {
@@ -290,14 +290,14 @@ impl ClassCounter {
 
 fn shares(counts: &[f64]) -> BTreeMap<String, f64> {
     let all: f64 = counts.iter().sum();
-    let requested = Operation::ALL.iter().zip(counts).filter(|(_, count)| **count > 0.0);
+    let requested = TraceOperation::ALL.iter().zip(counts).filter(|(_, count)| **count > 0.0);
     requested.map(|(operation, count)| (operation.name().to_owned(), count / all)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::character::Options;
+    use crate::character::CharacterOptions;
     use rand_distr::{Distribution as _, Zipf};
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng as _;
@@ -316,9 +316,9 @@ mod tests {
     fn a_sample_of_the_keys_has_a_model_with_as_many_requests() {
         let (zipf, mut random) = (Zipf::new(50_000.0, 1.0).unwrap(), Xoshiro256PlusPlus::seed_from_u64(3));
         let records: Vec<Record> =
-            (0..300_000).map(|_| Record::new(Operation::Get, zipf.sample(&mut random) as u64 * 77)).collect();
+            (0..300_000).map(|_| Record::new(TraceOperation::Get, zipf.sample(&mut random) as u64 * 77)).collect();
         let requests_in = |keys_max: usize| {
-            let mut character = Character::new(Options { keys_max, ..Options::default() });
+            let mut character = Character::new(CharacterOptions { keys_max, ..CharacterOptions::default() });
             let mut first = FirstPass { keys_max: 2 * keys_max, ..FirstPass::default() };
             records.chunks(1000).for_each(|batch| {
                 character.add(batch);

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
-use super::model::{Arrivals, Bucket, Class, KeyLifetime, Model, SEGMENTS};
+use super::model::{Arrivals, Bucket, Class, KeyLifetime, SEGMENTS, TraceModel};
 use crate::error::TraceError;
 use crate::reader::{BATCH_RECORDS, TraceReader};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// Positions per request, so that several requests fit between two.
 const PLACES_PER_REQUEST: u64 = 256;
@@ -44,8 +44,8 @@ struct ClassSampler {
     gaps: Table,
     value_sizes: Table,
     key_sizes: Table,
-    first_operations: Vec<(Operation, f64)>,
-    operations: Vec<(Operation, f64)>,
+    first_operations: Vec<(TraceOperation, f64)>,
+    operations: Vec<(TraceOperation, f64)>,
     /// Keys that live to the end, for when the model repeats.
     survivors: Vec<KeyIdentity>,
     /// The survivors of the repetition before.
@@ -127,7 +127,7 @@ impl Generator {
     ///
     /// # Errors
     /// The model is invalid.
-    pub fn new(model: &Model, requests: u64, seed: u64) -> Result<Self, TraceError> {
+    pub fn new(model: &TraceModel, requests: u64, seed: u64) -> Result<Self, TraceError> {
         model.check()?;
         Ok(Self {
             classes: model.classes.iter().map(drawn).collect(),
@@ -158,13 +158,13 @@ impl Generator {
             let lives: Vec<KeyLifetime> =
                 self.classes[class].lives.iter().filter(|life| life.first == first).copied().collect();
             for life in lives {
-                (0..life.keys).for_each(|_| self.give_birth(class, life));
+                (0..life.keys).for_each(|_| self.insert_key(class, life));
             }
         }
         self.segments += 1;
     }
 
-    fn give_birth(&mut self, class: usize, life: KeyLifetime) {
+    fn insert_key(&mut self, class: usize, life: KeyLifetime) {
         let from = self.place_of(self.segments);
         let last_from = self.place_of(self.segments + u64::from(life.last - life.first));
         let last_to = self.place_of(self.segments + u64::from(life.last - life.first) + 1);
@@ -261,12 +261,12 @@ fn drawn(class: &Class) -> ClassSampler {
     }
 }
 
-fn operations(shares: &BTreeMap<String, f64>) -> Vec<(Operation, f64)> {
+fn operations(shares: &BTreeMap<String, f64>) -> Vec<(TraceOperation, f64)> {
     let known = shares.iter().filter_map(|(name, share)| Some((name.parse().ok()?, *share)));
     known.collect()
 }
 
-fn pick(operations: &[(Operation, f64)], random: &mut Xoshiro256PlusPlus) -> Operation {
+fn pick(operations: &[(TraceOperation, f64)], random: &mut Xoshiro256PlusPlus) -> TraceOperation {
     let mut wanted = unit(random) * operations.iter().map(|(_, share)| share).sum::<f64>();
     for (operation, share) in operations {
         wanted -= share;
@@ -274,7 +274,7 @@ fn pick(operations: &[(Operation, f64)], random: &mut Xoshiro256PlusPlus) -> Ope
             return *operation;
         }
     }
-    operations.last().map_or(Operation::Get, |(operation, _)| *operation)
+    operations.last().map_or(TraceOperation::Get, |(operation, _)| *operation)
 }
 
 /// Gaps from `begin` whose last request falls into `wanted`, or the closest of several draws.

@@ -1,5 +1,5 @@
-//! Synthesis of traces like one that may not be shared: [`synthesise()`] fits a model ([`Model`], [`fit`]), generates a
-//! trace from it ([`generate`]), and measures the distance between the two ([`error`]).
+//! Synthesis of traces like one that may not be shared: [`synthesise()`] fits a model ([`TraceModel`], [`fit`]),
+//! generates a trace from it ([`generate`]), and measures the distance between the two ([`error`]).
 //!
 //! Keys are divided into classes by request count. For each class the model holds when its keys are first and last
 //! requested, which describes the drift of popularity, and the distribution of the number of requests between two for
@@ -18,6 +18,6 @@ mod synthesise;
 
 pub use error::FitError;
 pub use generate::Generator;
-pub use model::Model;
+pub use model::TraceModel;
 pub use model_file::{read_model, write_model};
 pub use synthesise::{Synthesis, synthesise};

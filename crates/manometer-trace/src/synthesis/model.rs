@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::FitError;
 use crate::error::TraceError;
-use crate::record::Operation;
+use crate::record::TraceOperation;
 
 /// The version of the file.
 pub const VERSION: u32 = 1;
@@ -24,7 +24,7 @@ const SUB_BITS: u32 = 2;
 /// A model of a trace, without its keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
+pub struct TraceModel {
     /// The version of the file.
     pub manometer_trace_model: u32,
     /// The number of requests.
@@ -135,7 +135,7 @@ impl Buckets {
     }
 }
 
-impl Model {
+impl TraceModel {
     /// Checks that a trace can be generated from the model, which may come from anywhere.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl Class {
     fn check(&self) -> Result<(), &'static str> {
         let is_count = |count: f64| (1.0..=COUNT_MAX as f64).contains(&count);
         let has_shares = |shares: &BTreeMap<String, f64>| {
-            shares.keys().all(|name| name.parse::<Operation>().is_ok_and(|operation| !operation.is_block()))
+            shares.keys().all(|name| name.parse::<TraceOperation>().is_ok_and(|operation| !operation.is_block()))
                 && shares.values().all(|share| (0.0..=1.0).contains(share))
                 && shares.values().sum::<f64>() > 0.0
         };

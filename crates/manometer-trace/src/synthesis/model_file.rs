@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read as _, Write as _};
 use std::path::Path;
 
-use super::model::Model;
+use super::model::TraceModel;
 use crate::error::TraceError;
 
 /// The mark of a model's file, within its first bytes.
@@ -17,7 +17,7 @@ const MODEL_BYTES_MAX: u64 = 64 << 20;
 ///
 /// # Errors
 /// The file cannot be read, or begins like a model and is none.
-pub fn read_model(path: &Path) -> Result<Option<Model>, TraceError> {
+pub fn read_model(path: &Path) -> Result<Option<TraceModel>, TraceError> {
     let wrong = |what: String| TraceError::Wrong(format!("{}: {what}", path.display()));
     let mut file = File::open(path).map_err(|error| wrong(error.to_string()))?;
     let mut head = Vec::new();
@@ -33,7 +33,7 @@ pub fn read_model(path: &Path) -> Result<Option<Model>, TraceError> {
 ///
 /// # Errors
 /// The file exists, or cannot be written.
-pub fn write_model(path: &Path, model: &Model) -> Result<(), TraceError> {
+pub fn write_model(path: &Path, model: &TraceModel) -> Result<(), TraceError> {
     let failed = |error| TraceError::io(path.display().to_string(), error);
     let mut file = BufWriter::new(File::create_new(path).map_err(failed)?);
     serde_json::to_writer_pretty(&mut file, model).map_err(|error| failed(error.into()))?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::error::error;
 use super::fit::FirstPass;
 use super::generate::Generator;
-use super::model::Model;
-use crate::character::{Character, Options};
+use super::model::TraceModel;
+use crate::character::{Character, CharacterOptions};
 use crate::error::TraceError;
 use crate::format::ReadOptions;
 use crate::open::open;
@@ -17,7 +17,7 @@ use crate::record::Record;
 #[derive(Debug)]
 pub struct Synthesis {
     /// The model; its fit error is unknown if the generated trace is shorter than the original.
-    pub model: Model,
+    pub model: TraceModel,
     /// The damage that ended the original, if any.
     pub damage: Option<TraceError>,
 }
@@ -34,7 +34,7 @@ pub fn synthesise<T>(
     seed: u64,
     write: impl FnOnce(&mut dyn TraceReader) -> Result<T, TraceError>,
 ) -> Result<(Synthesis, T), TraceError> {
-    let mut original = Character::new(Options::default());
+    let mut original = Character::new(CharacterOptions::default());
     let mut first = FirstPass::read(open(path, options)?.reader.as_mut(), &mut original)?;
     let damage = first.take_damage();
     let mut model = first.fit(open(path, options)?.reader.as_mut(), &original)?;
@@ -54,7 +54,7 @@ struct CharacterisingReader<R> {
 
 impl<R> CharacterisingReader<R> {
     fn new(reader: R, records: u64) -> Self {
-        Self { reader, character: Character::new(Options::default()), left: records }
+        Self { reader, character: Character::new(CharacterOptions::default()), left: records }
     }
 }
 

@@ -61,7 +61,7 @@ impl Anonymise {
         self.places
     }
 
-    fn hide(&mut self, record: &mut Record) {
+    fn anonymise(&mut self, record: &mut Record) {
         record.client = record.client.map(|client| self.secret.hash(b'c', client));
         match record.operation.is_block() && record.offset.is_some() {
             true => self.places += 1,
@@ -73,7 +73,7 @@ impl Anonymise {
 impl TraceReader for Anonymise {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         let read = self.input.read(batch)?;
-        batch.iter_mut().for_each(|record| self.hide(record));
+        batch.iter_mut().for_each(|record| self.anonymise(record));
         Ok(read)
     }
 

@@ -4,7 +4,7 @@ use super::Input;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::{BATCH_RECORDS, TraceReader};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// The most blocks of a single request: 64 GiB with blocks of 4 KiB.
 pub const BLOCKS_MAX: u64 = 1 << 24;
@@ -82,7 +82,7 @@ impl Blocks {
             && let Some(record) = self.next()?
         {
             self.requests += 1;
-            if record.operation == Operation::Discard {
+            if record.operation == TraceOperation::Discard {
                 batch.push(record);
                 continue;
             }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn read(offset: u64, bytes: u64) -> Record {
-        Record::block(Operation::Read, 0, offset, 512, bytes)
+        Record::block(TraceOperation::Read, 0, offset, 512, bytes)
     }
 
     fn keys(records: Vec<Record>, block_bytes: u64) -> Vec<u64> {
@@ -165,19 +165,19 @@ mod tests {
     #[test]
     fn a_block_is_requested_whole_by_the_same_client_at_the_same_time() {
         let request =
-            Record { time_ns: Some(7), client: Some(3), ..Record::block(Operation::Write, 2, 5000, 512, 4000) };
+            Record { time_ns: Some(7), client: Some(3), ..Record::block(TraceOperation::Write, 2, 5000, 512, 4000) };
         let (blocks, _) = read_all(&mut Blocks::new(Box::new(Records(vec![request])), 4096).unwrap());
         let block = |offset| Record {
             time_ns: Some(7),
             client: Some(3),
-            ..Record::block(Operation::Write, 2, offset, 4096, 4096)
+            ..Record::block(TraceOperation::Write, 2, offset, 4096, 4096)
         };
         assert_eq!(blocks, [block(4096), block(8192)]);
     }
 
     #[test]
     fn discards_stay_and_requests_for_nothing_go() {
-        let discard = Record { operation: Operation::Discard, ..read(0, 1 << 62) };
+        let discard = Record { operation: TraceOperation::Discard, ..read(0, 1 << 62) };
         let mut blocks = Blocks::new(Box::new(Records(vec![discard, read(0, 0), read(0, 1)])), 4096).unwrap();
         let (records, _) = read_all(&mut blocks);
         assert_eq!((records.len(), records[0], records[1].key, blocks.skipped()), (2, discard, 0, 1));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_touches_no_block_is_refused_after_what_was_good() {
-        let get = Record::new(Operation::Get, 1);
+        let get = Record::new(TraceOperation::Get, 1);
         let cases = [
             (read(u64::MAX - 4095, 4097), "request 5: 4097 bytes at offset 18446744073709547520 end beyond 2^64"),
             (read(0, 1 << 40), "more than 16777216 blocks"),

@@ -3,7 +3,7 @@
 use super::Input;
 use super::merge::Merge;
 use super::rename::rename;
-use super::span::Span;
+use super::span::TraceSpan;
 use crate::error::TraceError;
 use crate::reader::TraceReader;
 use crate::record::Record;
@@ -18,7 +18,7 @@ pub const PARTS_MAX: u32 = 128;
 /// The trace cannot be opened or has no times, or there are too many parts.
 pub fn intensify(
     mut open: impl FnMut() -> Result<Input, TraceError>,
-    span: Span,
+    span: TraceSpan,
     parts: u32,
 ) -> Result<Merge, TraceError> {
     span.need_times("intensifying")?;
@@ -33,7 +33,7 @@ pub fn intensify(
 /// One part of a trace, shifted to time zero.
 struct TracePart {
     input: Input,
-    span: Span,
+    span: TraceSpan,
     part: u32,
     parts: u32,
     ended: bool,

@@ -46,7 +46,7 @@ fn device(device: u32, part: u32, parts: u32) -> Result<u32, TraceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Operation;
+    use crate::record::TraceOperation;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
@@ -68,17 +68,17 @@ mod tests {
 
     #[test]
     fn places_of_a_device_move_to_devices_of_their_own() {
-        let write = Record::block(Operation::Write, 3, 4096, 512, 1024);
+        let write = Record::block(TraceOperation::Write, 3, 4096, 512, 1024);
         let renamed = rename(&write, 1, 2).unwrap();
-        assert_eq!(renamed, Record::block(Operation::Write, 7, 4096, 512, 1024));
-        let error = rename(&Record::block(Operation::Write, u32::MAX, 0, 512, 1), 1, 2).unwrap_err();
+        assert_eq!(renamed, Record::block(TraceOperation::Write, 7, 4096, 512, 1024));
+        let error = rename(&Record::block(TraceOperation::Write, u32::MAX, 0, 512, 1), 1, 2).unwrap_err();
         assert!(error.to_string().contains("device 4294967295"));
     }
 
     #[test]
     fn the_largest_keys_are_renamed_too() {
         for key in [0, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
-            let renamed = rename(&Record { client: Some(key), ..Record::new(Operation::Get, key) }, 1, 2).unwrap();
+            let renamed = rename(&Record { client: Some(key), ..Record::new(TraceOperation::Get, key) }, 1, 2).unwrap();
             assert!(renamed.key != key && renamed.client == Some(renamed.key));
         }
     }

@@ -53,19 +53,19 @@ impl SpatialFilter {
 }
 
 /// The requests for the sampled keys.
-pub struct Sample {
+pub struct SampledTrace {
     input: Input,
     filter: SpatialFilter,
 }
 
-impl Sample {
+impl SampledTrace {
     /// The requests of `input` that `filter` keeps.
     pub fn new(input: Input, filter: SpatialFilter) -> Self {
         Self { input, filter }
     }
 }
 
-impl TraceReader for Sample {
+impl TraceReader for SampledTrace {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         let filter = self.filter;
         read_kept(&mut self.input, batch, |record| Ok(filter.keeps(record.key)))

@@ -1,7 +1,7 @@
 //! Scales the times of a trace: temporal scaling of a replay.
 
 use super::Input;
-use super::span::Span;
+use super::span::TraceSpan;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -78,7 +78,7 @@ fn scaled(time_ns: u64, zero_ns: u64, factor: f64) -> Option<u64> {
 ///
 /// # Errors
 /// The trace has no rate, or `rate` is invalid.
-pub fn factor_for_rate(span: &Span, rate: f64) -> Result<f64, TraceError> {
+pub fn factor_for_rate(span: &TraceSpan, rate: f64) -> Result<f64, TraceError> {
     span.need_times("a rate")?;
     if !(rate.is_finite() && rate > 0.0) {
         return Err(TraceError::Wrong(format!("the rate is {rate}: write requests per second, a number above 0")));
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn a_rate_needs_a_span() {
-        let span = Span { requests: 100, first_ns: 0, last_ns: 10_000_000_000, ..Span::default() };
+        let span = TraceSpan { requests: 100, first_ns: 0, last_ns: 10_000_000_000, ..TraceSpan::default() };
         assert_eq!(factor_for_rate(&span, 20.0).ok(), Some(2.0));
         assert!(factor_for_rate(&span, 0.0).is_err());
-        assert!(factor_for_rate(&Span { last_ns: 0, ..span }, 20.0).is_err());
-        assert!(factor_for_rate(&Span { times_absent: 1, ..span }, 20.0).is_err());
-        assert!(factor_for_rate(&Span::default(), 20.0).is_err());
+        assert!(factor_for_rate(&TraceSpan { last_ns: 0, ..span }, 20.0).is_err());
+        assert!(factor_for_rate(&TraceSpan { times_absent: 1, ..span }, 20.0).is_err());
+        assert!(factor_for_rate(&TraceSpan::default(), 20.0).is_err());
     }
 }

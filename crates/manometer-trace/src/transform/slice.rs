@@ -8,7 +8,7 @@ use crate::record::Record;
 
 /// The bounds of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stretch {
+pub struct SliceRange {
     /// The slice starts with the first request this long after the trace's first one.
     pub from_ns: u64,
     /// The slice ends before the first request this long after its start.
@@ -20,7 +20,7 @@ pub struct Stretch {
 /// A contiguous slice of a trace, with unchanged times.
 pub struct Slice {
     input: Input,
-    stretch: Stretch,
+    stretch: SliceRange,
     /// The first time, and the start and end of the slice.
     bounds: Option<(u64, u64)>,
     begun: bool,
@@ -30,7 +30,7 @@ pub struct Slice {
 
 impl Slice {
     /// The slice of `input` within `stretch`.
-    pub fn new(input: Input, stretch: Stretch) -> Self {
+    pub fn new(input: Input, stretch: SliceRange) -> Self {
         let ended = stretch.requests == Some(0);
         Self { input, stretch, bounds: None, begun: false, ended, given: 0 }
     }
@@ -57,7 +57,7 @@ impl Slice {
     }
 }
 
-fn bounds(first_ns: u64, stretch: &Stretch) -> (u64, u64) {
+fn bounds(first_ns: u64, stretch: &SliceRange) -> (u64, u64) {
     let begin = first_ns.saturating_add(stretch.from_ns);
     (begin, stretch.length_ns.map_or(u64::MAX, |length| begin.saturating_add(length)))
 }

@@ -5,7 +5,7 @@ use crate::reader::TraceReader;
 
 /// The span of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Span {
+pub struct TraceSpan {
     /// The number of requests.
     pub requests: u64,
     /// Requests without a time.
@@ -18,7 +18,7 @@ pub struct Span {
     pub last_ns: u64,
 }
 
-impl Span {
+impl TraceSpan {
     /// Reads a trace to its end or to its damage, which a second reading finds again.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ mod tests {
         #[test]
         fn a_part_begins_where_the_one_before_ends(first_ns: u64, length in 0_u64..1 << 62, parts in 1_u32..100) {
             let last_ns = first_ns.saturating_add(length);
-            let span = Span { first_ns, last_ns, ..Span::default() };
+            let span = TraceSpan { first_ns, last_ns, ..TraceSpan::default() };
             prop_assert_eq!(span.part_of(first_ns, parts), 0);
             if last_ns - first_ns >= u64::from(parts) {
                 prop_assert_eq!(span.part_of(last_ns, parts), parts - 1);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::span::Span;
+use super::span::TraceSpan;
 use super::{Input, read_kept};
 use crate::error::TraceError;
 use crate::key::KeyTable;
@@ -57,7 +57,7 @@ pub enum Division {
     /// By client: all requests of a client are in one part.
     Clients,
     /// By time, into parts of equal length.
-    Time(Span),
+    Time(TraceSpan),
 }
 
 impl Division {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use super::{Losses, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceWriter, failed};
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::record::Record;
@@ -18,13 +18,13 @@ pub(crate) static FORMAT: OutputFormat = OutputFormat {
     create: |file| {
         let mut file = BufWriter::new(file);
         writeln!(file, "{HEADER}").map_err(failed)?;
-        Ok(Box::new(Csv { file, losses: Losses::default() }))
+        Ok(Box::new(Csv { file, losses: DroppedFields::default() }))
     },
 };
 
 struct Csv {
     file: BufWriter<File>,
-    losses: Losses,
+    losses: DroppedFields,
 }
 
 impl TraceWriter for Csv {
@@ -35,7 +35,7 @@ impl TraceWriter for Csv {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
+    fn finish(mut self: Box<Self>) -> Result<DroppedFields, TraceError> {
         self.file.flush().map_err(failed)?;
         Ok(self.losses)
     }

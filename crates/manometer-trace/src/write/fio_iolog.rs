@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use super::{Losses, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceWriter, failed};
 use crate::error::TraceError;
 use crate::key::KeyTable;
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
@@ -16,7 +16,13 @@ pub(crate) static FORMAT: OutputFormat = OutputFormat {
     extensions: &[".iolog"],
     create: |file| {
         let file = BufWriter::new(file);
-        Ok(Box::new(Iolog { file, timed: None, last_us: 0, devices: BTreeSet::new(), losses: Losses::default() }))
+        Ok(Box::new(Iolog {
+            file,
+            timed: None,
+            last_us: 0,
+            devices: BTreeSet::new(),
+            losses: DroppedFields::default(),
+        }))
     },
 };
 
@@ -26,7 +32,7 @@ struct Iolog {
     timed: Option<bool>,
     last_us: u64,
     devices: BTreeSet<u32>,
-    losses: Losses,
+    losses: DroppedFields,
 }
 
 impl TraceWriter for Iolog {
@@ -34,7 +40,7 @@ impl TraceWriter for Iolog {
         records.iter().try_for_each(|record| self.one(record))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
+    fn finish(mut self: Box<Self>) -> Result<DroppedFields, TraceError> {
         if self.timed.is_none() {
             self.begin(false).map_err(failed)?;
         }
@@ -49,9 +55,9 @@ impl TraceWriter for Iolog {
 impl Iolog {
     fn one(&mut self, record: &Record) -> Result<(), TraceError> {
         let action = match record.operation {
-            Operation::Read => "read",
-            Operation::Write => "write",
-            Operation::Discard => "trim",
+            TraceOperation::Read => "read",
+            TraceOperation::Write => "write",
+            TraceOperation::Discard => "trim",
             other => {
                 let what = format!("an iolog holds requests to devices, and this trace has a {other}");
                 return Err(TraceError::Wrong(what));

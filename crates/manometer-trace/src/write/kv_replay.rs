@@ -3,22 +3,22 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use super::{Losses, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceWriter, failed};
 use crate::error::TraceError;
 use crate::key::{KeyTable, key_id};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// The entry in the registry.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
     name: "kv-replay",
     about: "KV-replay: command,key,time in ms,size",
     extensions: &[".kv-replay", ".kvreplay"],
-    create: |file| Ok(Box::new(KvReplay { file: BufWriter::new(file), losses: Losses::default() })),
+    create: |file| Ok(Box::new(KvReplay { file: BufWriter::new(file), losses: DroppedFields::default() })),
 };
 
 struct KvReplay {
     file: BufWriter<File>,
-    losses: Losses,
+    losses: DroppedFields,
 }
 
 impl TraceWriter for KvReplay {
@@ -29,7 +29,7 @@ impl TraceWriter for KvReplay {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
+    fn finish(mut self: Box<Self>) -> Result<DroppedFields, TraceError> {
         self.file.flush().map_err(failed)?;
         Ok(self.losses)
     }
@@ -46,7 +46,7 @@ impl KvReplay {
         losses.count(known.is_some() && text.is_none(), "text of a key, written as its id");
         losses.count(record.key_size.is_some_and(|size| size as usize != key_bytes), "key size");
         losses.count(record.device > 0, "device");
-        losses.count(record.operation == Operation::Put, "put, written as update");
+        losses.count(record.operation == TraceOperation::Put, "put, written as update");
         losses.count(record.operation.is_block(), "request to a device, written as read, update or delete");
         losses.count(record.offset.is_some(), "offset");
         losses.count(record.client.is_some(), "client");
@@ -81,13 +81,13 @@ fn is_plain(text: &[u8]) -> bool {
 }
 
 /// The command in YCSB's words.
-fn command(operation: Operation) -> &'static str {
+fn command(operation: TraceOperation) -> &'static str {
     match operation {
-        Operation::Get | Operation::Read => "read",
-        Operation::Put | Operation::Update | Operation::Write => "update",
-        Operation::Insert => "insert",
-        Operation::Delete | Operation::Discard => "delete",
-        Operation::Scan => "scan",
-        Operation::ReadModifyWrite => "readmodifywrite",
+        TraceOperation::Get | TraceOperation::Read => "read",
+        TraceOperation::Put | TraceOperation::Update | TraceOperation::Write => "update",
+        TraceOperation::Insert => "insert",
+        TraceOperation::Delete | TraceOperation::Discard => "delete",
+        TraceOperation::Scan => "scan",
+        TraceOperation::ReadModifyWrite => "readmodifywrite",
     }
 }

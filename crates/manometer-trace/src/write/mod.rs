@@ -21,14 +21,14 @@ pub trait TraceWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    fn finish(self: Box<Self>) -> Result<Losses, TraceError>;
+    fn finish(self: Box<Self>) -> Result<DroppedFields, TraceError>;
 }
 
 /// What a format could not hold: the kind of loss, and the number of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Losses(pub BTreeMap<&'static str, u64>);
+pub struct DroppedFields(pub BTreeMap<&'static str, u64>);
 
-impl Losses {
+impl DroppedFields {
     /// Counts a loss if `lost`.
     pub(crate) fn count(&mut self, lost: bool, what: &'static str) {
         if lost {

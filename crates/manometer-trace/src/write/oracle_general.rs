@@ -10,11 +10,11 @@ use std::os::unix::fs::FileExt as _;
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::{Losses, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceWriter, failed};
 use crate::error::TraceError;
 use crate::key::{IdHasher, KeyTable};
 use crate::read::oracle_general::SIZE;
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// Records per backward read.
 const BACKWARD_RECORDS: u64 = 64 << 10;
@@ -30,7 +30,7 @@ pub(crate) static FORMAT: OutputFormat = OutputFormat {
         Ok(Box::new(OracleGeneral {
             file: BufWriter::with_capacity(1 << 20, file),
             records: 0,
-            losses: Losses::default(),
+            losses: DroppedFields::default(),
         }))
     },
 };
@@ -38,7 +38,7 @@ pub(crate) static FORMAT: OutputFormat = OutputFormat {
 struct OracleGeneral {
     file: BufWriter<File>,
     records: u64,
-    losses: Losses,
+    losses: DroppedFields,
 }
 
 impl TraceWriter for OracleGeneral {
@@ -51,7 +51,7 @@ impl TraceWriter for OracleGeneral {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
+    fn finish(mut self: Box<Self>) -> Result<DroppedFields, TraceError> {
         self.file.flush().map_err(failed)?;
         fill_in(self.file.get_ref(), self.records, KEYS_MAX).map_err(failed)?;
         Ok(self.losses)
@@ -71,7 +71,7 @@ impl OracleGeneral {
         losses.count(record.time_ns.is_none(), "no time, written as 0");
         losses.count(record.time_ns.is_some_and(|time| time % 1_000_000_000 > 0), "part of the time below a second");
         losses.count(record.value_size.is_none(), "no size, written as 1");
-        losses.count(record.operation != Operation::Get, "operation");
+        losses.count(record.operation != TraceOperation::Get, "operation");
         losses.count(record.offset.is_some(), "offset");
         losses.count(record.client.is_some(), "client");
         losses.count(record.key_size.is_some(), "key size");

@@ -6,7 +6,7 @@ use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::Compression;
 use ::parquet::file::properties::WriterProperties;
 
-use super::{Losses, OutputFormat, TraceWriter};
+use super::{DroppedFields, OutputFormat, TraceWriter};
 use crate::columns::{record_batch, schema};
 use crate::error::TraceError;
 use crate::key::KeyTable;
@@ -38,9 +38,9 @@ impl TraceWriter for Parquet {
         self.writer.write(&record_batch(records, keys)).map_err(failed)
     }
 
-    fn finish(self: Box<Self>) -> Result<Losses, TraceError> {
+    fn finish(self: Box<Self>) -> Result<DroppedFields, TraceError> {
         self.writer.close().map_err(failed)?;
-        Ok(Losses::default())
+        Ok(DroppedFields::default())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Statistics of data with known properties.
 
 use manometer_trace::character::hurst::{Hurst, detrended_fluctuation, rescaled_range};
-use manometer_trace::character::zipf::{Verdict, fit};
-use manometer_trace::character::{Character, Options, Report};
-use manometer_trace::{Operation, Record};
+use manometer_trace::character::zipf::{ZipfFitQuality, fit};
+use manometer_trace::character::{Character, CharacterOptions, Report};
+use manometer_trace::{Record, TraceOperation};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp, Poisson, StandardNormal, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,7 +12,7 @@ fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-fn report(records: impl IntoIterator<Item = Record>, options: Options) -> Report {
+fn report(records: impl IntoIterator<Item = Record>, options: CharacterOptions) -> Report {
     let mut character = Character::new(options);
     let records: Vec<Record> = records.into_iter().collect();
     records.chunks(1000).for_each(|records| character.add(records));
@@ -20,7 +20,7 @@ fn report(records: impl IntoIterator<Item = Record>, options: Options) -> Report
 }
 
 fn get(time_ns: u64, key: u64) -> Record {
-    Record { time_ns: Some(time_ns), ..Record::new(Operation::Get, key) }
+    Record { time_ns: Some(time_ns), ..Record::new(TraceOperation::Get, key) }
 }
 
 /// Fractional Gaussian noise, exact, by Hosking's recursion.
@@ -72,7 +72,7 @@ fn arrivals_that_remember_have_their_hurst_exponent_and_dispersion() {
         let count = (100.0 + 20.0 * noise).round().max(0.0) as u64;
         (0..count).map(move |number| get(at * second + number * second / count, number % 10))
     });
-    let bursts = report(requests, Options::default()).burstiness;
+    let bursts = report(requests, CharacterOptions::default()).burstiness;
     for hurst in [bursts.hurst_rs.unwrap(), bursts.hurst_dfa.unwrap()] {
         assert!((hurst.value - 0.8).abs() < 3.0 * hurst.standard_error.unwrap(), "{hurst:?}");
     }
@@ -112,8 +112,8 @@ fn the_exponent_of_zipf_is_found_with_its_error() {
             let error = fitted.exponent - exponent;
             assert!(error.abs() < 4.0 * fitted.standard_error, "{exponent} of {keys} keys: {fitted:?}");
             assert!(fitted.standard_error < 0.03, "{fitted:?}");
-            assert_ne!(fitted.verdict, Verdict::NotZipf);
-            refused += usize::from(fitted.verdict != Verdict::Zipf);
+            assert_ne!(fitted.verdict, ZipfFitQuality::NotZipf);
+            refused += usize::from(fitted.verdict != ZipfFitQuality::Zipf);
         }
     }
     assert!(refused <= 6, "a tenth of true laws is refused, here {refused} of 20");
@@ -126,10 +126,10 @@ fn the_verdict_of_another_popularity_is_not_zipf() {
     let levels: Vec<u64> = (0..2000)
         .map(|key| Poisson::new(if key < 200 { 900.0 } else { 100.0 }).unwrap().sample(&mut random) as u64)
         .collect();
-    assert_eq!(fit(&sorted(levels)).unwrap().verdict, Verdict::NotZipf);
+    assert_eq!(fit(&sorted(levels)).unwrap().verdict, ZipfFitQuality::NotZipf);
     // Exponential popularity.
     let falling: Vec<u64> = (0..1000).map(|key| (10_000.0 * (-f64::from(key) / 150.0).exp()) as u64).collect();
-    assert_eq!(fit(&sorted(falling)).unwrap().verdict, Verdict::NotZipf);
+    assert_eq!(fit(&sorted(falling)).unwrap().verdict, ZipfFitQuality::NotZipf);
     // Uniform popularity is a Zipf distribution of exponent 0.
     let even: Vec<u64> = (0..500).map(|_| Poisson::new(200.0).unwrap().sample(&mut random) as u64).collect();
     let fitted = fit(&sorted(even)).unwrap();
@@ -149,7 +149,7 @@ fn a_poisson_process_has_no_bursts() {
             get(time as u64, 1)
         })
         .collect();
-    let report = report(records, Options::default());
+    let report = report(records, CharacterOptions::default());
     let bursts = &report.burstiness;
     assert!(
         (bursts.dispersion[0].index - 1.0).abs() < 0.1 && (bursts.dispersion[1].index - 1.0).abs() < 0.3,
@@ -165,7 +165,7 @@ fn a_poisson_process_has_no_bursts() {
 
 #[test]
 fn a_loop_has_one_reuse_distance() {
-    let report = report((0..10_000).map(|number| get(number * 1_000_000, number % 100)), Options::default());
+    let report = report((0..10_000).map(|number| get(number * 1_000_000, number % 100)), CharacterOptions::default());
     let distances = report.reuse_distance.distances.unwrap();
     assert_eq!((distances.min, distances.max, distances.samples), (100.0, 100.0, 9900.0));
     assert_eq!((report.reuse_distance.method, report.reuse_distance.cold_requests), ("exact", 100.0));
@@ -182,8 +182,8 @@ fn above_a_bound_of_keys_a_sample_gives_nearly_the_same() {
     let zipf = Zipf::new(50_000.0, 0.9).unwrap();
     let mut random = random(3);
     let records: Vec<Record> = (0..400_000).map(|at| get(at * 1_000_000, zipf.sample(&mut random) as u64)).collect();
-    let exact = report(records.clone(), Options::default());
-    let sampled = report(records, Options { keys_max: 8000, ..Options::default() });
+    let exact = report(records.clone(), CharacterOptions::default());
+    let sampled = report(records, CharacterOptions { keys_max: 8000, ..CharacterOptions::default() });
     assert_eq!((exact.key_sample.method, sampled.key_sample.method), ("exact", "sampled"));
     assert!((sampled.keys / exact.keys - 1.0).abs() < 0.05, "{} for {}", sampled.keys, exact.keys);
     let wonders = |report: &Report| report.popularity.as_ref().unwrap().one_hit_wonders.keys_share;
@@ -193,7 +193,7 @@ fn above_a_bound_of_keys_a_sample_gives_nearly_the_same() {
     let exponent = |report: &Report| report.popularity.as_ref().unwrap().zipf.as_ref().unwrap().exponent;
     assert!((exponent(&exact) - 0.9).abs() < 0.003 && (exponent(&sampled) - 0.9).abs() < 0.006);
     let verdict = |report: &Report| report.popularity.as_ref().unwrap().zipf.as_ref().unwrap().verdict;
-    assert!(verdict(&exact) != Verdict::NotZipf && verdict(&sampled) != Verdict::NotZipf);
+    assert!(verdict(&exact) != ZipfFitQuality::NotZipf && verdict(&sampled) != ZipfFitQuality::NotZipf);
     let hot = |report: &Report| report.popularity.as_ref().unwrap().hot_keys.clone();
     assert_eq!(hot(&exact), hot(&sampled));
     let top = |report: &Report| report.popularity.as_ref().unwrap().top.clone();
@@ -205,7 +205,8 @@ fn above_a_bound_of_keys_a_sample_gives_nearly_the_same() {
 
 #[test]
 fn traces_without_times_sizes_and_clients_have_gaps() {
-    let report = report((0..5000).map(|number| Record::new(Operation::Get, number % 7)), Options::default());
+    let report =
+        report((0..5000).map(|number| Record::new(TraceOperation::Get, number % 7)), CharacterOptions::default());
     assert_eq!((report.span_s, report.times.absent), (None, 5000));
     assert!(report.inter_arrival_s.is_none() && report.reuse_time_s.is_none() && report.value_size_bytes.is_none());
     assert!(report.burstiness.reason.unwrap().contains("no times"));
@@ -220,7 +221,7 @@ fn traces_without_times_sizes_and_clients_have_gaps() {
 fn times_that_go_back_or_stand_still_are_counted() {
     let second = 1_000_000_000;
     let times = [5, 3, 3, 9, 0].map(|time| time * second);
-    let report = report(times.map(|time| get(time, 1)), Options::default());
+    let report = report(times.map(|time| get(time, 1)), CharacterOptions::default());
     assert_eq!((report.times.backward, report.times.equal, report.span_s), (2, 1, Some(9.0)));
     let gaps = report.inter_arrival_s.unwrap();
     assert_eq!((gaps.samples, gaps.max), (2.0, 6.0));
@@ -231,7 +232,7 @@ fn times_that_go_back_or_stand_still_are_counted() {
 }
 
 fn report_of_equal_times() -> Report {
-    report((0..100).map(|key| get(7, key)), Options::default())
+    report((0..100).map(|key| get(7, key)), CharacterOptions::default())
 }
 
 #[test]
@@ -245,16 +246,16 @@ fn the_largest_numbers_are_no_overflow() {
     };
     let report = report(
         [record(most, 0), record(0, most), record(most - 1, 1), record(most, most)],
-        Options { latency_ns: Some(most), ..Options::default() },
+        CharacterOptions { latency_ns: Some(most), ..CharacterOptions::default() },
     );
     assert_eq!((report.keys, report.requests), (3.0, 4));
-    let block = Record::block(Operation::Write, u32::MAX, most, 512, most);
-    assert_eq!(self::report([block, block], Options::default()).device.unwrap().write.requests, 2);
+    let block = Record::block(TraceOperation::Write, u32::MAX, most, 512, most);
+    assert_eq!(self::report([block, block], CharacterOptions::default()).device.unwrap().write.requests, 2);
 }
 
 #[test]
 fn nothing_has_an_empty_character() {
-    let report = report([], Options::default());
+    let report = report([], CharacterOptions::default());
     assert_eq!((report.requests, report.keys, report.popularity), (0, 0.0, None));
     assert!(report.working_set.stretches.iter().all(|stretch| stretch.requests == 0.0));
 }
@@ -263,7 +264,8 @@ fn nothing_has_an_empty_character() {
 fn keys_without_end_take_no_memory_without_end() {
     let mut random = random(9);
     let records = (0..300_000).map(|at| get(at, random.random()));
-    let report = report(records.collect::<Vec<_>>(), Options { keys_max: 1000, ..Options::default() });
+    let report =
+        report(records.collect::<Vec<_>>(), CharacterOptions { keys_max: 1000, ..CharacterOptions::default() });
     assert!(report.key_sample.rate < 0.01 && (report.keys / 300_000.0 - 1.0).abs() < 0.15, "{}", report.keys);
     assert!(report.reuse_distance.cold_share > 0.85 && report.reuse_distance.cold_share <= 1.0);
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_testing::real_data;
 use manometer_trace::summary::Totals;
-use manometer_trace::{Operation, ReadOptions, Record, Summary, open};
+use manometer_trace::{ReadOptions, Record, TraceOperation, TraceSummary, open};
 
 fn file(name: &str) -> Option<PathBuf> {
     real_data(&format!("traces/{name}"))
@@ -13,7 +13,7 @@ fn file(name: &str) -> Option<PathBuf> {
 /// The recognised format, the totals and the first record of a trace.
 fn read(file: &Path) -> (&'static str, Totals, Record) {
     let mut trace = open(file, &ReadOptions::default()).unwrap();
-    let (mut summary, mut batch, mut first) = (Summary::default(), Vec::new(), None);
+    let (mut summary, mut batch, mut first) = (TraceSummary::default(), Vec::new(), None);
     while trace.reader.read(&mut batch).unwrap() > 0 {
         first = first.or(batch.first().copied());
         summary.add(&batch);
@@ -32,7 +32,7 @@ fn one_block_trace_is_the_same_in_its_formats() {
     let Some((oracle, first)) = counts("cloudPhysicsIO.oracleGeneral.bin", "oracle-general", 113_872) else { return };
     assert_eq!((first.key, first.value_size), (42_932_745, Some(512)));
     let (csv, first) = counts("cloudPhysicsIO.csv", "csv", 113_872).unwrap();
-    assert_eq!((first.key, first.operation), (42_932_745, Operation::Write));
+    assert_eq!((first.key, first.operation), (42_932_745, TraceOperation::Write));
     assert_eq!(csv.keys, oracle.keys);
     assert_eq!(csv.span_s, oracle.span_s);
     assert_eq!((csv.operations["write"], csv.operations["read"]), (66_898, 46_974));

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use manometer_trace::write::{Losses, OUTPUT_FORMATS, OutputFormat, create};
-use manometer_trace::{Format, Operation, ReadOptions, Record, TraceReader, open};
+use manometer_trace::write::{DroppedFields, OUTPUT_FORMATS, OutputFormat, create};
+use manometer_trace::{Format, ReadOptions, Record, TraceOperation, TraceReader, open};
 use proptest::prelude::*;
 
 fn all(reader: &mut dyn TraceReader) -> Vec<Record> {
@@ -15,7 +15,7 @@ fn all(reader: &mut dyn TraceReader) -> Vec<Record> {
 }
 
 /// Writes the records in two parts and reads them back. The format is given, since few records do not identify it.
-fn there_and_back(format: &str, records: &[Record]) -> (Losses, Vec<Record>) {
+fn there_and_back(format: &str, records: &[Record]) -> (DroppedFields, Vec<Record>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     let losses = write(&path, format, records);
@@ -23,7 +23,7 @@ fn there_and_back(format: &str, records: &[Record]) -> (Losses, Vec<Record>) {
     (losses, all(&mut *open(&path, &options).unwrap().reader))
 }
 
-fn write(path: &Path, format: &str, records: &[Record]) -> Losses {
+fn write(path: &Path, format: &str, records: &[Record]) -> DroppedFields {
     let mut writer = create(path, OutputFormat::find(format).unwrap()).unwrap();
     let (first, second) = records.split_at(records.len() / 2);
     writer.write(first, None).unwrap();
@@ -35,7 +35,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     let numbers =
         (any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>(), any::<Option<u64>>());
     let small =
-        (any::<Option<u32>>(), any::<Option<u32>>(), any::<u32>(), 0..Operation::ALL.len(), any::<Option<bool>>());
+        (any::<Option<u32>>(), any::<Option<u32>>(), any::<u32>(), 0..TraceOperation::ALL.len(), any::<Option<bool>>());
     (numbers, small).prop_map(|(numbers, small)| Record {
         time_ns: numbers.0,
         key: numbers.1,
@@ -45,7 +45,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         key_size: small.0,
         ttl_s: small.1,
         device: small.2,
-        operation: Operation::ALL[small.3],
+        operation: TraceOperation::ALL[small.3],
         succeeded: small.4,
     })
 }
@@ -58,7 +58,7 @@ proptest! {
         for format in ["csv", "parquet"] {
             let (losses, read) = there_and_back(format, &records);
             prop_assert_eq!(&read, &records);
-            prop_assert_eq!(losses, Losses::default());
+            prop_assert_eq!(losses, DroppedFields::default());
         }
     }
 
@@ -69,11 +69,11 @@ proptest! {
         let records: Vec<Record> = records.into_iter().map(|(time_s, key, size)| Record {
             time_ns: Some(u64::from(time_s) * 1_000_000_000),
             value_size: Some(size.into()),
-            ..Record::new(Operation::Get, key)
+            ..Record::new(TraceOperation::Get, key)
         }).collect();
         let (losses, read) = there_and_back("oracle-general", &records);
         prop_assert_eq!(read, records);
-        prop_assert_eq!(losses, Losses::default());
+        prop_assert_eq!(losses, DroppedFields::default());
     }
 
     #[test]
@@ -90,7 +90,7 @@ proptest! {
         }).collect();
         let (losses, read) = there_and_back("kv-replay", &records);
         prop_assert_eq!(read, records);
-        prop_assert_eq!(losses, Losses::default());
+        prop_assert_eq!(losses, DroppedFields::default());
     }
 
     #[test]
@@ -98,14 +98,14 @@ proptest! {
         timed in any::<bool>(),
         requests in prop::collection::vec((0_u64..1 << 50, 0_usize..3, 0_u64..1 << 40, any::<u32>()), 0..200),
     ) {
-        let kinds = [Operation::Read, Operation::Write, Operation::Discard];
+        let kinds = [TraceOperation::Read, TraceOperation::Write, TraceOperation::Discard];
         let records: Vec<Record> = requests.into_iter().map(|(time_us, kind, sector, size)| Record {
             time_ns: timed.then_some(time_us * 1000),
             ..Record::block(kinds[kind], 0, sector * 512, 512, size.into())
         }).collect();
         let (losses, read) = there_and_back("fio-iolog", &records);
         prop_assert_eq!(read, records);
-        prop_assert_eq!(losses, Losses::default());
+        prop_assert_eq!(losses, DroppedFields::default());
     }
 }
 
@@ -114,7 +114,7 @@ fn next_accesses_are_filled_in() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     // More records than one backward read.
-    let records: Vec<Record> = (0..150_000).map(|number| Record::new(Operation::Get, number % 70_000)).collect();
+    let records: Vec<Record> = (0..150_000).map(|number| Record::new(TraceOperation::Get, number % 70_000)).collect();
     let losses = write(&path, "oracle-general", &records);
     assert_eq!(losses.0["no time, written as 0"], 150_000);
     let bytes = std::fs::read(&path).unwrap();
@@ -178,7 +178,7 @@ fn equal_keys_of_different_devices_stay_different_in_every_format() {
 #[test]
 fn what_does_not_fit_is_refused_or_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let get = Record { client: Some(1), time_ns: Some(1), ..Record::new(Operation::Put, 1) };
+    let get = Record { client: Some(1), time_ns: Some(1), ..Record::new(TraceOperation::Put, 1) };
     let refused = |format: &str, record: Record| {
         let path = folder.path().join(format);
         let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();

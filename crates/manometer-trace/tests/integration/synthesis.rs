@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use manometer_trace::character::{Character, Options};
+use manometer_trace::character::{Character, CharacterOptions};
 use manometer_trace::synthesis::error::error;
 use manometer_trace::synthesis::fit::FirstPass;
-use manometer_trace::synthesis::{FitError, Generator, Model};
-use manometer_trace::{Operation, Record, TraceError, TraceReader};
+use manometer_trace::synthesis::{FitError, Generator, TraceModel};
+use manometer_trace::{Record, TraceError, TraceOperation, TraceReader};
 use proptest::prelude::*;
 use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, Exp1, Zipf};
@@ -22,13 +22,13 @@ impl TraceReader for Listed<'_> {
     }
 }
 
-fn fitted(records: &[Record]) -> (Model, Character) {
-    let mut character = Character::new(Options::default());
+fn fitted(records: &[Record]) -> (TraceModel, Character) {
+    let mut character = Character::new(CharacterOptions::default());
     let first = FirstPass::read(&mut Listed(records.chunks(1000)), &mut character).unwrap();
     (first.fit(&mut Listed(records.chunks(1000)), &character).unwrap(), character)
 }
 
-fn made(model: &Model, requests: u64) -> Vec<Record> {
+fn made(model: &TraceModel, requests: u64) -> Vec<Record> {
     let mut generator = Generator::new(model, requests, 1).unwrap();
     let (mut batch, mut records) = (Vec::new(), Vec::new());
     while generator.read(&mut batch).unwrap() > 0 {
@@ -38,7 +38,7 @@ fn made(model: &Model, requests: u64) -> Vec<Record> {
 }
 
 fn distance(trace: &Character, made: &[Record]) -> FitError {
-    let mut character = Character::new(Options::default());
+    let mut character = Character::new(CharacterOptions::default());
     character.add(made);
     error(trace, &character)
 }
@@ -53,7 +53,7 @@ fn zipf_trace(requests: usize, drift: u64) -> Vec<Record> {
             let rate = if number / 5000 % 3 == 0 { 5000.0 } else { 1000.0 };
             time += gap / rate;
             let key = zipf.sample(&mut random) as u64 + number.checked_div(drift).unwrap_or(0) * 1000;
-            let operation = if random.random_bool(0.1) { Operation::Update } else { Operation::Get };
+            let operation = if random.random_bool(0.1) { TraceOperation::Update } else { TraceOperation::Get };
             Record {
                 time_ns: Some((time * 1e9) as u64),
                 value_size: Some(100 + key % 3),
@@ -76,7 +76,8 @@ fn what_is_made_is_like_the_trace() {
         assert!(far.popularity < 0.03 && (far.keys_ratio - 1.0).abs() < 0.03, "drift {drift}: {far:?}");
         assert!(far.inter_arrival.unwrap() < 0.06 && (far.dispersion_ratio.unwrap() - 1.0).abs() < 0.1, "{far:?}");
         let share = |records: &[Record]| {
-            records.iter().filter(|record| record.operation == Operation::Update).count() as f64 / records.len() as f64
+            records.iter().filter(|record| record.operation == TraceOperation::Update).count() as f64
+                / records.len() as f64
         };
         assert!((share(&made) - 0.1).abs() < 0.01);
         assert!(
@@ -108,33 +109,33 @@ fn more_of_it_goes_on_with_the_keys_that_live() {
 
 #[test]
 fn a_loop_and_a_single_request_have_models() {
-    let endless: Vec<Record> = (0..20_000).map(|number| Record::new(Operation::Get, number % 500)).collect();
+    let endless: Vec<Record> = (0..20_000).map(|number| Record::new(TraceOperation::Get, number % 500)).collect();
     let (model, character) = fitted(&endless);
     let made_of_it = made(&model, 20_000);
     assert!(made_of_it.iter().all(|record| record.time_ns.is_none() && record.value_size.is_none()));
     let far = distance(&character, &made_of_it);
     assert!(far.keys_ratio == 1.0 && far.popularity < 0.01, "{far:?}");
-    let (model, _) = fitted(&[Record { time_ns: Some(7), ..Record::new(Operation::Get, u64::MAX) }]);
+    let (model, _) = fitted(&[Record { time_ns: Some(7), ..Record::new(TraceOperation::Get, u64::MAX) }]);
     assert_eq!(made(&model, 3).len(), 3);
 }
 
 #[test]
 fn devices_and_nothing_have_no_model() {
-    let mut character = Character::new(Options::default());
+    let mut character = Character::new(CharacterOptions::default());
     let mut of = |records: &[Record]| match FirstPass::read(&mut Listed(records.chunks(1000)), &mut character) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("a model of {records:?}"),
     };
     assert!(of(&[]).contains("without requests"));
-    assert!(of(&[Record::block(Operation::Read, 0, 0, 512, 512)]).contains("places on devices"));
+    assert!(of(&[Record::block(TraceOperation::Read, 0, 0, 512, 512)]).contains("places on devices"));
 }
 
 #[test]
 fn a_model_from_elsewhere_is_checked() {
     let (model, _) = fitted(&zipf_trace(2000, 0));
     let text = serde_json::to_string(&model).unwrap();
-    assert_eq!(serde_json::from_str::<Model>(&text).unwrap(), model);
-    let refused = |change: fn(&mut Model)| {
+    assert_eq!(serde_json::from_str::<TraceModel>(&text).unwrap(), model);
+    let refused = |change: fn(&mut TraceModel)| {
         let mut model = model.clone();
         change(&mut model);
         Generator::new(&model, 10, 1).err().map(|error| error.to_string()).unwrap_or_default()
@@ -166,7 +167,7 @@ proptest! {
         let put = |(time, key, size)| Record {
             time_ns: Some(time),
             value_size: size,
-            ..Record::new(Operation::Put, key)
+            ..Record::new(TraceOperation::Put, key)
         };
         let records: Vec<Record> = requests.into_iter().map(put).collect();
         let (model, _) = fitted(&records);

@@ -8,15 +8,16 @@ use manometer_trace::transform::complete::MissingInserts;
 use manometer_trace::transform::copies::Copies;
 use manometer_trace::transform::intensify::intensify;
 use manometer_trace::transform::merge::Merge;
-use manometer_trace::transform::sample::{Sample, SpatialFilter};
+use manometer_trace::transform::sample::{SampledTrace, SpatialFilter};
 use manometer_trace::transform::scale::Scale;
-use manometer_trace::transform::slice::{Slice, Stretch};
-use manometer_trace::transform::span::Span;
+use manometer_trace::transform::slice::{Slice, SliceRange};
+use manometer_trace::transform::span::TraceSpan;
 use manometer_trace::transform::subtrace::{Division, Subtrace};
-use manometer_trace::{Operation, Record, TraceError, TraceReader};
+use manometer_trace::{Record, TraceError, TraceOperation, TraceReader};
 use proptest::prelude::*;
 
-const OPERATIONS: [Operation; 4] = [Operation::Get, Operation::Insert, Operation::Update, Operation::Delete];
+const OPERATIONS: [TraceOperation; 4] =
+    [TraceOperation::Get, TraceOperation::Insert, TraceOperation::Update, TraceOperation::Delete];
 
 /// A trace in memory, read in batches of this many records, with optional damage at its end.
 struct Listed {
@@ -49,11 +50,11 @@ fn all(reader: &mut dyn TraceReader) -> Result<Vec<Record>, TraceError> {
 }
 
 fn get(time_ns: u64, key: u64) -> Record {
-    Record { time_ns: Some(time_ns), ..Record::new(Operation::Get, key) }
+    Record { time_ns: Some(time_ns), ..Record::new(TraceOperation::Get, key) }
 }
 
-fn span(records: &[Record]) -> Span {
-    Span::read(input(records).as_mut()).unwrap()
+fn span(records: &[Record]) -> TraceSpan {
+    TraceSpan::read(input(records).as_mut()).unwrap()
 }
 
 prop_compose! {
@@ -147,7 +148,7 @@ proptest! {
         let length = u128::from(whole.last_ns - whole.first_ns) + 1;
         let part_of = |time: u64| (u128::from(time - whole.first_ns) * u128::from(parts) / length) as u64;
         let begin = |part: u64| (length * u128::from(part)).div_ceil(u128::from(parts)) as u64 + whole.first_ns;
-        let mut expected: Vec<(u64, Operation, Option<u64>)> = records.iter().map(|record| {
+        let mut expected: Vec<(u64, TraceOperation, Option<u64>)> = records.iter().map(|record| {
             let time = record.time_ns.unwrap();
             (time - begin(part_of(time)), record.operation, record.value_size)
         }).collect();
@@ -180,8 +181,8 @@ proptest! {
         let mut known = HashSet::new();
         let mut missing = Vec::new();
         for record in records.iter().filter(|record| record.succeeded != Some(false)) {
-            if known.insert(record.key) && record.operation != Operation::Insert {
-                missing.push(Record { operation: Operation::Insert, succeeded: None, ..*record });
+            if known.insert(record.key) && record.operation != TraceOperation::Insert {
+                missing.push(Record { operation: TraceOperation::Insert, succeeded: None, ..*record });
             }
         }
         let bare = |record: &Record| Record { time_ns: None, client: None, ..*record };
@@ -202,7 +203,7 @@ proptest! {
     fn a_sample_has_all_requests_of_its_keys(records in any_trace(), rate in 0.01_f64..1.0) {
         let filter = SpatialFilter::of_rate(rate).unwrap();
         let expected: Vec<Record> = records.iter().filter(|record| filter.keeps(record.key)).copied().collect();
-        prop_assert_eq!(all(&mut Sample::new(input(&records), filter)).unwrap(), expected);
+        prop_assert_eq!(all(&mut SampledTrace::new(input(&records), filter)).unwrap(), expected);
     }
 
     #[test]
@@ -214,7 +215,7 @@ proptest! {
         let inside = |time: u64| time >= zero && length_ns.is_none_or(|length| time < zero + length);
         let expected: Vec<Record> = records.iter().filter(|record| inside(record.time_ns.unwrap())).copied()
             .take(requests.unwrap_or(u64::MAX) as usize).collect();
-        let stretch = Stretch { from_ns, length_ns, requests };
+        let stretch = SliceRange { from_ns, length_ns, requests };
         prop_assert_eq!(all(&mut Slice::new(input(&records), stretch)).unwrap(), expected);
     }
 
@@ -236,11 +237,11 @@ proptest! {
 #[test]
 fn a_slice_ends_at_the_first_request_that_is_too_late() {
     let records = [get(100, 1), get(300, 2), get(200, 3), get(500, 4), get(250, 5)];
-    let stretch = Stretch { from_ns: 150, length_ns: Some(200), requests: None };
+    let stretch = SliceRange { from_ns: 150, length_ns: Some(200), requests: None };
     let keys =
         |stretch| all(&mut Slice::new(input(&records), stretch)).unwrap().iter().map(|r| r.key).collect::<Vec<_>>();
     assert_eq!(keys(stretch), [2, 3]);
-    assert_eq!(keys(Stretch { requests: Some(4), ..Stretch::default() }), [1, 2, 3, 4]);
+    assert_eq!(keys(SliceRange { requests: Some(4), ..SliceRange::default() }), [1, 2, 3, 4]);
 }
 
 #[test]
@@ -252,14 +253,14 @@ fn a_merged_trace_keeps_its_own_order_where_times_go_back() {
 
 #[test]
 fn times_that_are_needed_are_required() {
-    let none = [Record::new(Operation::Get, 1), Record::new(Operation::Get, 2)];
+    let none = [Record::new(TraceOperation::Get, 1), Record::new(TraceOperation::Get, 2)];
     let error = |outcome: Result<Vec<Record>, TraceError>| match outcome {
         Err(TraceError::Wrong(text)) => text,
         other => panic!("{other:?}"),
     };
     assert!(error(all(&mut Scale::new(input(&none), 2.0).unwrap())).contains("no times"));
     assert!(error(all(&mut Merge::new(vec![input(&[get(1, 1)]), input(&none)]))).contains("trace 2"));
-    let stretch = Stretch { from_ns: 1, ..Stretch::default() };
+    let stretch = SliceRange { from_ns: 1, ..SliceRange::default() };
     assert!(error(all(&mut Slice::new(input(&none), stretch))).contains("number of requests"));
     assert!(intensify(|| Ok(input(&none)), span(&none), 2).is_err());
     assert!(Subtrace::new(input(&none), "1/2".parse().unwrap(), Division::Time(span(&none))).is_err());
@@ -270,7 +271,7 @@ fn times_that_are_needed_are_required() {
     assert_eq!(all(inserts().to_load().as_mut()).unwrap().len(), 2);
     // Transforms that need no times accept a trace without them.
     assert_eq!(all(&mut Copies::new(input(&none), 2).unwrap()).unwrap().len(), 4);
-    let stretch = Stretch { requests: Some(1), ..Stretch::default() };
+    let stretch = SliceRange { requests: Some(1), ..SliceRange::default() };
     assert_eq!(all(&mut Slice::new(input(&none), stretch)).unwrap(), none[..1]);
 }
 
@@ -315,7 +316,7 @@ fn damage_is_reported_after_everything_else() {
     };
     assert!(read == 3 && matches!(error, TraceError::Damaged { offset: 7, .. }));
     assert_eq!(merged.read(&mut batch).unwrap(), 0);
-    assert_eq!(Span::read(cut(&[get(1, 1), get(4, 1)]).as_mut()).unwrap().last_ns, 4);
+    assert_eq!(TraceSpan::read(cut(&[get(1, 1), get(4, 1)]).as_mut()).unwrap().last_ns, 4);
     let mut load = MissingInserts::read(cut(&[get(1, 1)])).unwrap().to_load();
     assert_eq!(load.read(&mut batch).unwrap(), 1);
     assert!(load.read(&mut batch).is_err());
@@ -324,8 +325,8 @@ fn damage_is_reported_after_everything_else() {
 #[test]
 fn a_request_that_failed_proves_no_key() {
     let miss = Record { succeeded: Some(false), ..get(1, 1) };
-    let block = Record::block(Operation::Read, 0, 4096, 512, 512);
-    let records = [miss, Record::new(Operation::Put, 1), get(3, 1), block];
+    let block = Record::block(TraceOperation::Read, 0, 4096, 512, 512);
+    let records = [miss, Record::new(TraceOperation::Put, 1), get(3, 1), block];
     assert!(MissingInserts::read(input(&records)).unwrap().is_empty());
     // A key that exists after a miss without an insert in between was inserted in between.
     assert_eq!(MissingInserts::read(input(&[miss, get(2, 1)])).unwrap().len(), 1);

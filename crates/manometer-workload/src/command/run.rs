@@ -16,8 +16,8 @@ use super::program::{NextLine, Program};
 use super::workload::CommandWorkload;
 use super::{CommandError, CommandSettings};
 use crate::error::WorkloadError;
+use crate::interface::{Driver, PreparedWorkload, WorkloadContext};
 use crate::setting_error::SettingError;
-use crate::workload::{Driver, PreparedWorkload, WorkloadContext};
 
 /// How long output of the preparing program is read between two polls of the driver, in nanoseconds.
 const READ_NS: u64 = 20_000_000;

@@ -13,8 +13,8 @@ use super::program::{Line, NextLine, Program};
 use super::reports::sample;
 use super::{CommandError, CommandSettings, EndPolicy};
 use crate::error::WorkloadError;
-use crate::sample::Counts;
-use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
+use crate::interface::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
+use crate::sample::SampleCounts;
 
 /// The output of one start of the program so far.
 struct Output {
@@ -192,7 +192,7 @@ impl Workload for CommandWorkload<'_> {
         Ok(ChangeOutcome::Refused("the settings of an external program cannot change while it runs".to_owned()))
     }
 
-    fn take_counts(&mut self, _: u64) -> Option<Counts> {
+    fn take_counts(&mut self, _: u64) -> Option<SampleCounts> {
         None
     }
 

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use manometer_measure::LatencyHistogram;
 
-use super::Operation;
-use crate::sample::{Counts, OperationSample};
+use super::FileOperation;
+use crate::sample::{OperationSample, SampleCounts};
 
 /// The state column that counts steps for which no file was available.
 pub(crate) const SKIPPED: &str = "skipped";
@@ -39,7 +39,7 @@ impl OperationCounts {
 /// The counts of the threads of one shard.
 #[derive(Debug, Default)]
 struct Shard {
-    done: [OperationCounts; Operation::ALL.len()],
+    done: [OperationCounts; FileOperation::ALL.len()],
     skipped: u64,
 }
 
@@ -59,7 +59,7 @@ impl FileCounts {
     }
 
     /// Counts an operation of the thread `index`.
-    pub(crate) fn count(&self, index: u32, operation: Operation, bytes: u64, latency_ns: u64) {
+    pub(crate) fn count(&self, index: u32, operation: FileOperation, bytes: u64, latency_ns: u64) {
         let mut shard = self.shard(index);
         let done = &mut shard.done[operation as usize];
         done.requests += 1;
@@ -68,7 +68,7 @@ impl FileCounts {
     }
 
     /// Counts a missing file.
-    pub(crate) fn miss(&self, index: u32, operation: Operation) {
+    pub(crate) fn miss(&self, index: u32, operation: FileOperation) {
         self.shard(index).done[operation as usize].missing += 1;
     }
 
@@ -83,9 +83,9 @@ impl FileCounts {
     }
 
     /// The counts of `operations` since the last call.
-    pub(crate) fn take_counts(&self, operations: &[Operation]) -> Counts {
+    pub(crate) fn take_counts(&self, operations: &[FileOperation]) -> SampleCounts {
         let mut shard = self.take();
-        let sampled = |operation: &Operation| {
+        let sampled = |operation: &FileOperation| {
             let done = std::mem::take(&mut shard.done[*operation as usize]);
             let sample = OperationSample {
                 requests: done.requests,
@@ -99,7 +99,7 @@ impl FileCounts {
         };
         let operations = operations.iter().map(sampled).collect();
         let skipped = self.skips.then(|| (SKIPPED.to_owned(), shard.skipped as f64));
-        Counts { operations, state: skipped.into_iter().collect(), dropped: 0 }
+        SampleCounts { operations, state: skipped.into_iter().collect(), dropped: 0 }
     }
 
     fn take(&self) -> Shard {
@@ -121,12 +121,12 @@ mod tests {
     fn all_threads_count_and_nothing_counts_twice() {
         let all = FileCounts::new(200, true);
         for index in 0..200 {
-            all.count(index, Operation::Read, 2048, 1000);
-            all.count(index, Operation::Append, 1, 1_000_000);
-            all.miss(index, Operation::Read);
+            all.count(index, FileOperation::Read, 2048, 1000);
+            all.count(index, FileOperation::Append, 1, 1_000_000);
+            all.miss(index, FileOperation::Read);
             all.skip(index);
         }
-        let operations = [Operation::Read, Operation::Append];
+        let operations = [FileOperation::Read, FileOperation::Append];
         let counts = all.take_counts(&operations);
         assert_eq!(counts.state[SKIPPED], 200.0);
         let read = &counts.operations["read"];

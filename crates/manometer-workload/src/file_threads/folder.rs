@@ -6,7 +6,7 @@ use manometer_target::engine::directory::{DatabaseDirectory, DatabaseManifest};
 
 use super::FilesError;
 use super::creation::ReportProgress;
-use crate::workload::{Driver, Progress, WorkloadContext};
+use crate::interface::{Driver, Progress, WorkloadContext};
 
 /// A locked and marked folder.
 pub(crate) enum PreparedFolder {

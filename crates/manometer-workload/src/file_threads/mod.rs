@@ -18,9 +18,9 @@ mod workload;
 pub(crate) use counts::SKIPPED;
 pub use error::FilesError;
 pub(crate) use folder::{PreparedFolder, prepare_folder};
-pub(crate) use operation::Operation;
+pub(crate) use operation::FileOperation;
 pub(crate) use run::{Prepared, run_threads};
-pub(crate) use shared::{Shared, ThreadEnd};
+pub(crate) use shared::{ThreadContext, ThreadEnd};
 pub(crate) use workload::{FileWork, ThreadChange};
 
 use manometer_measure::Rate;

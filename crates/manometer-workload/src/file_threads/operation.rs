@@ -2,7 +2,7 @@
 
 /// The kinds of operations. Their names are those of samples, histograms and criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum FileOperation {
     /// Creates and opens a file.
     Create,
     /// Opens an existing file.
@@ -25,7 +25,7 @@ pub(crate) enum Operation {
     List,
 }
 
-impl Operation {
+impl FileOperation {
     /// All of them, each at the place of its number.
     pub(crate) const ALL: [Self; 10] = [
         Self::Create,
@@ -62,6 +62,6 @@ mod tests {
 
     #[test]
     fn each_has_the_place_of_its_number() {
-        assert!(Operation::ALL.iter().enumerate().all(|(place, one)| *one as usize == place));
+        assert!(FileOperation::ALL.iter().enumerate().all(|(place, one)| *one as usize == place));
     }
 }

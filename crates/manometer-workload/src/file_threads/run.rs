@@ -7,11 +7,11 @@ use manometer_measure::{Clock, Rate};
 
 use super::counts::FileCounts;
 use super::workload::FileThreads;
-use super::{FileWork, FilesError, MAX_THREADS, Shared, ThreadEnd};
+use super::{FileWork, FilesError, MAX_THREADS, ThreadContext, ThreadEnd};
 use crate::error::WorkloadError;
-use crate::sample::{Counts, Sample};
+use crate::interface::{Driver, PreparedWorkload, WorkloadEvent};
+use crate::sample::{Sample, SampleCounts};
 use crate::script::ScriptStep;
-use crate::workload::{Driver, PreparedWorkload, WorkloadEvent};
 
 /// A workload whose files exist.
 pub(crate) struct Prepared<'a, W: FileWork> {
@@ -36,7 +36,7 @@ pub(crate) fn run_threads<W: FileWork>(
     let Prepared { work, settings, threads, rate, seed, facts, notes, script } = prepared;
     let writers = work.writers();
     let counts = FileCounts::new(MAX_THREADS + writers, work.skips());
-    let shared = Shared::new((threads, rate), seed, clock, counts);
+    let shared = ThreadContext::new((threads, rate), seed, clock, counts);
     let mut counted_ns = clock.now_ns();
     let driven = std::thread::scope(|scope| {
         let shared = &shared;
@@ -65,7 +65,7 @@ pub(crate) fn run_threads<W: FileWork>(
     });
     // Operations that completed while the threads ended count as well.
     let t_ns = clock.now_ns();
-    let Counts { operations, dropped, state } = shared.counts.take_counts(work.operations());
+    let SampleCounts { operations, dropped, state } = shared.counts.take_counts(work.operations());
     let length_ns = t_ns.saturating_sub(counted_ns);
     driver.emit(WorkloadEvent::Sample(Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None }));
     shared.into_failed().map_or(driven, |error| Err(error.into()))

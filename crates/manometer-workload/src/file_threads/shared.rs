@@ -9,7 +9,7 @@ use manometer_measure::{Clock, Rate};
 use super::counts::FileCounts;
 use super::pace::Pace;
 use super::thread_gate::ThreadGate;
-use super::{FilesError, Operation};
+use super::{FileOperation, FilesError};
 
 /// Why a thread ends.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl From<FilesError> for ThreadEnd {
 }
 
 /// The context of all threads.
-pub(crate) struct Shared<'a> {
+pub(crate) struct ThreadContext<'a> {
     pub(crate) seed: u64,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) gate: ThreadGate,
@@ -37,7 +37,7 @@ pub(crate) struct Shared<'a> {
     failed: Mutex<Option<FilesError>>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> ThreadContext<'a> {
     /// For threads counted by `counts`, of which the first `active` keep `rate` together; all wait.
     pub(crate) fn new(
         (active, rate): (u32, Option<Rate>),
@@ -65,7 +65,7 @@ impl<'a> Shared<'a> {
     pub(crate) fn attempt<T>(
         &self,
         index: u32,
-        (operation, path): (Operation, &Path),
+        (operation, path): (FileOperation, &Path),
         act: impl FnOnce() -> io::Result<(T, u64)>,
     ) -> Result<Option<T>, ThreadEnd> {
         let start = self.clock.ticks();
@@ -74,7 +74,7 @@ impl<'a> Shared<'a> {
                 self.counts.count(index, operation, bytes, self.clock.elapsed_ns(start, self.clock.ticks()));
                 Ok(Some(done))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound && operation != Operation::Create => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && operation != FileOperation::Create => {
                 self.counts.miss(index, operation);
                 Ok(None)
             }

@@ -3,11 +3,11 @@
 use manometer_measure::Rate;
 use manometer_measure::plan::Settings;
 
-use super::{FilesError, Operation, Shared, ThreadEnd};
+use super::{FileOperation, FilesError, ThreadContext, ThreadEnd};
 use crate::error::WorkloadError;
-use crate::sample::Counts;
+use crate::interface::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
+use crate::sample::SampleCounts;
 use crate::setting_error::SettingError;
-use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
 /// What the threads of a workload do.
 pub(crate) trait FileWork: Sync {
@@ -15,7 +15,7 @@ pub(crate) trait FileWork: Sync {
     type Settings: Clone;
 
     /// The operations that are counted.
-    fn operations(&self) -> &'static [Operation];
+    fn operations(&self) -> &'static [FileOperation];
 
     /// Whether a step is skipped where no file is available.
     fn skips(&self) -> bool {
@@ -28,7 +28,7 @@ pub(crate) trait FileWork: Sync {
     }
 
     /// Works as the thread `number` until it is stopped.
-    fn work(&self, shared: &Shared<'_>, number: u32) -> Result<(), ThreadEnd>;
+    fn work(&self, shared: &ThreadContext<'_>, number: u32) -> Result<(), ThreadEnd>;
 
     /// Releases threads that wait for one another, for good.
     fn close(&self) {}
@@ -56,7 +56,7 @@ pub(super) type StartThread<'a> = dyn FnMut(u32) -> Result<(), FilesError> + 'a;
 
 /// The threads of a workload.
 pub(super) struct FileThreads<'a, W: FileWork> {
-    shared: &'a Shared<'a>,
+    shared: &'a ThreadContext<'a>,
     work: &'a W,
     settings: W::Settings,
     rate: Option<Rate>,
@@ -72,7 +72,7 @@ pub(super) struct FileThreads<'a, W: FileWork> {
 impl<'a, W: FileWork> FileThreads<'a, W> {
     /// Starts `threads` threads, which wait; `notes` are reported first.
     pub(super) fn new(
-        shared: &'a Shared<'a>,
+        shared: &'a ThreadContext<'a>,
         (work, settings): (&'a W, W::Settings),
         (threads, rate): (u32, Option<Rate>),
         start: &'a mut StartThread<'a>,
@@ -134,7 +134,7 @@ impl<W: FileWork> Workload for FileThreads<'_, W> {
         Ok(ChangeOutcome::Applied { settings: change.values, counts: None, script: None })
     }
 
-    fn take_counts(&mut self, now_ns: u64) -> Option<Counts> {
+    fn take_counts(&mut self, now_ns: u64) -> Option<SampleCounts> {
         self.counted_ns = now_ns;
         Some(self.shared.counts.take_counts(self.work.operations()))
     }

@@ -23,7 +23,7 @@ struct PoolState {
 
 /// A taken name; no other thread has it until it is put back.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TakenFile(pub(super) u32);
+pub(super) struct LeasedFile(pub(super) u32);
 
 /// Whether a file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl FilePool {
     }
 
     /// Takes a random name; waits while other threads have all of them. Nothing where there is none, or once closed.
-    pub(super) fn take(&self, wanted: FileState, random: &mut Xoshiro256PlusPlus) -> Option<TakenFile> {
+    pub(super) fn take(&self, wanted: FileState, random: &mut Xoshiro256PlusPlus) -> Option<LeasedFile> {
         let mut names = self.lock();
         loop {
             let from = if wanted == FileState::Present { &mut names.present } else { &mut names.absent };
@@ -58,7 +58,7 @@ impl FilePool {
                 let at = random.random_range(0..from.len());
                 let name = from.swap_remove(at);
                 names.taken += 1;
-                return Some(TakenFile(name));
+                return Some(LeasedFile(name));
             }
             if names.taken == 0 || names.closed {
                 return None;
@@ -68,7 +68,7 @@ impl FilePool {
     }
 
     /// Puts back a name with the new state of its file.
-    pub(super) fn put(&self, taken_file: TakenFile, state: FileState) {
+    pub(super) fn put(&self, taken_file: LeasedFile, state: FileState) {
         let mut names = self.lock();
         names.taken -= 1;
         match state {
@@ -116,11 +116,11 @@ mod tests {
     fn a_name_is_taken_once_and_returns_with_its_state() {
         let pool = FilePool::new(5, 3, &mut random(1));
         let mut random = random(2);
-        let held: Vec<TakenFile> = (0..3).map_while(|_| pool.take(FileState::Present, &mut random)).collect();
+        let held: Vec<LeasedFile> = (0..3).map_while(|_| pool.take(FileState::Present, &mut random)).collect();
         assert_eq!(held.iter().map(|taken_file| taken_file.0).collect::<BTreeSet<_>>().len(), 3);
         held.into_iter().for_each(|taken_file| pool.put(taken_file, FileState::Absent));
         assert_eq!(pool.take(FileState::Present, &mut random), None, "none exists, and no thread has one");
-        let absent: Vec<TakenFile> = (0..5).map_while(|_| pool.take(FileState::Absent, &mut random)).collect();
+        let absent: Vec<LeasedFile> = (0..5).map_while(|_| pool.take(FileState::Absent, &mut random)).collect();
         assert_eq!(absent.len(), 5);
     }
 
@@ -138,7 +138,7 @@ mod tests {
             receiver.recv().unwrap();
             let name = held.0;
             pool.put(held, FileState::Present);
-            assert_eq!(waiting.join().unwrap(), Some(TakenFile(name)));
+            assert_eq!(waiting.join().unwrap(), Some(LeasedFile(name)));
             let waiting = threads.spawn(|| pool.take(FileState::Present, &mut random(3)));
             pool.close();
             assert_eq!(waiting.join().unwrap(), None);

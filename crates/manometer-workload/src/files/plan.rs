@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::oltp::ratios::WRITTEN_PER_READ_BYTES;
 use super::settings::{FilesSettings, Personality};
-use crate::file_threads::{Operation, check_threads};
+use crate::file_threads::{FileOperation, check_threads};
 use crate::setting_error::SettingError;
 
 const KIB: u64 = 1 << 10;
@@ -204,8 +204,8 @@ impl FilesPlan {
 }
 
 /// The operations of a personality.
-pub(super) fn operations(personality: Personality) -> &'static [Operation] {
-    use Operation::{Append, Create, Delete, Fsync, Log, Open, Read, Stat, Write};
+pub(super) fn operations(personality: Personality) -> &'static [FileOperation] {
+    use FileOperation::{Append, Create, Delete, Fsync, Log, Open, Read, Stat, Write};
     match personality {
         Personality::Fileserver => &[Create, Write, Open, Append, Read, Delete, Stat],
         Personality::Varmail => &[Delete, Create, Append, Fsync, Open, Read],

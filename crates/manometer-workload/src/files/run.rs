@@ -14,11 +14,11 @@ use super::{FilesError, change, tree_worker};
 use crate::error::WorkloadError;
 use crate::file_threads::creation::ReportProgress;
 use crate::file_threads::{
-    FileWork, Operation, Prepared, PreparedFolder, SKIPPED, Shared, ThreadChange, ThreadEnd, prepare_folder,
+    FileOperation, FileWork, Prepared, PreparedFolder, SKIPPED, ThreadChange, ThreadContext, ThreadEnd, prepare_folder,
     run_threads,
 };
+use crate::interface::{Driver, WorkloadContext, WorkloadData};
 use crate::setting_error::SettingError;
-use crate::workload::{Driver, WorkloadContext, WorkloadData};
 
 /// The files of a run.
 enum DataSet {
@@ -99,7 +99,7 @@ impl DataSet {
 impl FileWork for DataSet {
     type Settings = FilesSettings;
 
-    fn operations(&self) -> &'static [Operation] {
+    fn operations(&self) -> &'static [FileOperation] {
         match self {
             Self::FileTree(file_tree) => operations(file_tree.personality),
             Self::Database(_) => operations(Personality::Oltp),
@@ -117,7 +117,7 @@ impl FileWork for DataSet {
         }
     }
 
-    fn work(&self, shared: &Shared<'_>, number: u32) -> Result<(), ThreadEnd> {
+    fn work(&self, shared: &ThreadContext<'_>, number: u32) -> Result<(), ThreadEnd> {
         let writers = self.writers();
         match self {
             Self::FileTree(file_tree) => tree_worker::work(file_tree, shared, number),

@@ -4,10 +4,10 @@ use super::client::FileClient;
 use super::file_tree::FileTree;
 use super::settings::Personality;
 use super::{fileserver, varmail};
-use crate::file_threads::{Shared, ThreadEnd};
+use crate::file_threads::{ThreadContext, ThreadEnd};
 
 /// Runs the thread `index`.
-pub(super) fn work(file_tree: &FileTree, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
+pub(super) fn work(file_tree: &FileTree, shared: &ThreadContext<'_>, index: u32) -> Result<(), ThreadEnd> {
     let run_loop = match file_tree.personality {
         Personality::Varmail => varmail::run_loop,
         _ => fileserver::run_loop,

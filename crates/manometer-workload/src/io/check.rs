@@ -5,7 +5,7 @@ use manometer_target::file::{MAX_BUFFER_BYTES, MAX_DEPTH};
 
 use super::{BlockReplaySettings, IoSettings};
 use crate::replay::rules::check_times;
-use crate::replay::{Model, ReplayError};
+use crate::replay::{ReplayError, ReplayModel};
 use crate::setting_error::SettingError;
 
 /// The smallest sector of any device.
@@ -131,11 +131,11 @@ fn check_replay(settings: &IoSettings) -> Result<(), SettingError> {
         return Err(SettingError::new("rate", rate, format!("{of_a_pattern}, or write a `factor`")));
     }
     match recorded.model() {
-        Model::ClosedPerClient => {
+        ReplayModel::ClosedPerClient => {
             let wanted = "requests of a device have no clients: write open, closed-conservative or closed-unordered";
             Err(SettingError::new("model", recorded.model().name(), wanted))
         }
-        Model::ClosedConservative if settings.iodepth > 1 => {
+        ReplayModel::ClosedConservative if settings.iodepth > 1 => {
             let wanted = "in the model closed-conservative each request waits for all before it: write 1, or \
                           choose another model";
             Err(SettingError::new("iodepth", settings.iodepth, wanted))
@@ -164,8 +164,8 @@ mod tests {
         let good = IoSettings { replay: recorded.clone(), ..IoSettings::default() };
         let with = |change: BlockReplaySettings| IoSettings { replay: change, ..good.clone() };
         assert_eq!(check_replay(&good), Ok(()));
-        let unordered = Some(Model::ClosedUnordered);
-        let conservative = Some(Model::ClosedConservative);
+        let unordered = Some(ReplayModel::ClosedUnordered);
+        let conservative = Some(ReplayModel::ClosedConservative);
         let cases = [
             (
                 with(BlockReplaySettings { trace: None, factor: Some(2.0), ..recorded.clone() }),
@@ -176,7 +176,7 @@ mod tests {
             (with(BlockReplaySettings { time: Some(Timing::Full), ..recorded.clone() }), "time", "all of them at once"),
             (with(BlockReplaySettings { model: unordered, ..recorded.clone() }), "time", "Write `full`"),
             (
-                with(BlockReplaySettings { model: Some(Model::ClosedPerClient), ..recorded.clone() }),
+                with(BlockReplaySettings { model: Some(ReplayModel::ClosedPerClient), ..recorded.clone() }),
                 "model",
                 "have no clients",
             ),

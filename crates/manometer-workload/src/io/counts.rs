@@ -2,7 +2,7 @@
 
 use manometer_measure::LatencyHistogram;
 
-use crate::sample::{Counts, OperationSample};
+use crate::sample::{OperationSample, SampleCounts};
 
 /// The state column that counts `fdatasync` calls.
 pub(super) const SYNCS: &str = "fdatasyncs";
@@ -59,11 +59,11 @@ pub(super) struct IoCounts {
 
 impl IoCounts {
     /// The counts since the last call, and the engine's own.
-    pub(super) fn take(&mut self, of_engine: Vec<(&'static str, u64)>) -> Counts {
+    pub(super) fn take(&mut self, of_engine: Vec<(&'static str, u64)>) -> SampleCounts {
         let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
         let syncs = std::mem::take(&mut self.syncs);
         let state = of_engine.into_iter().chain([(SYNCS, syncs)]);
         let state = state.map(|(name, count)| (name.to_owned(), count as f64)).collect();
-        Counts { operations: operations.into(), dropped: 0, state }
+        SampleCounts { operations: operations.into(), dropped: 0, state }
     }
 }

@@ -6,7 +6,7 @@ use manometer_trace::TraceForm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::replay::{Model, Timing, TraceFile};
+use crate::replay::{ReplayModel, Timing, TraceFile};
 
 /// A recorded trace of a device; used where `trace` is set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct BlockReplaySettings {
     pub form: TraceForm,
     /// Which requests of the trace wait for which; default `open`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Model>,
+    pub model: Option<ReplayModel>,
     /// When the requests of the trace are sent; default `original`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Timing>,
@@ -35,7 +35,7 @@ impl BlockReplaySettings {
         Some(TraceFile { trace: self.trace.clone()?, form: self.form.clone() })
     }
 
-    pub(super) fn model(&self) -> Model {
+    pub(super) fn model(&self) -> ReplayModel {
         self.model.unwrap_or_default()
     }
 

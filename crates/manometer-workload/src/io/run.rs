@@ -17,7 +17,7 @@ use super::trace::BlockTrace;
 use super::workload::{IoFiles, IoWorkload, OpenBackend, RequestSource, may_write};
 use super::{IoError, IoSettings, parse_script, validate};
 use crate::error::WorkloadError;
-use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadEvent};
+use crate::interface::{Driver, PreparedWorkload, Progress, WorkloadEvent};
 
 /// The block size where the file system does not report it.
 const USUAL_BLOCK_BYTES: u64 = 4096;

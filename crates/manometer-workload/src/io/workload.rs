@@ -17,10 +17,10 @@ use super::trace::{SourceStep, TraceSource};
 use super::{IoError, IoSettings, parse_script};
 use crate::change::values_of;
 use crate::error::WorkloadError;
-use crate::sample::Counts;
+use crate::interface::{ChangeOutcome, DrainMode, SamplingMode, Workload};
+use crate::sample::SampleCounts;
 use crate::script::ScriptStep;
 use crate::setting_error::SettingError;
-use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload};
 
 /// Sets up a backend for settings.
 pub type OpenBackend<'a> = dyn FnMut(&IoSettings) -> Result<Box<dyn IoBackend>, FileError> + 'a;
@@ -275,7 +275,7 @@ impl Workload for IoWorkload<'_, '_> {
         Ok(ChangeOutcome::Applied { settings: values_of(&self.settings, &changes), counts: None, script })
     }
 
-    fn take_counts(&mut self, _: u64) -> Option<Counts> {
+    fn take_counts(&mut self, _: u64) -> Option<SampleCounts> {
         Some(self.counts.take(self.in_flight.engine_state()))
     }
 }

@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
     use crate::change::{assert_settings, values_of};
-    use crate::kv::{OperationMix, PacePlan, Popularity, YcsbMix};
+    use crate::kv::{OperationMix, PacePlan, PopularityDistribution, YcsbMix};
     use crate::script::parse_settings;
 
     fn changes(text: &str) -> Settings {
@@ -69,7 +69,7 @@ mod tests {
         let OperationMix::Ycsb(YcsbMix { scan_lengths: scans, .. }) = KvPlan::new(&null()).unwrap().spec.mix else {
             panic!()
         };
-        assert_eq!((plan.spec.distribution, plan.value_bytes()), (Popularity::Uniform, 70));
+        assert_eq!((plan.spec.distribution, plan.value_bytes()), (PopularityDistribution::Uniform, 70));
         assert_eq!(
             plan.spec.mix,
             OperationMix::Ycsb(YcsbMix { shares: [0.25, 0.75, 0.0, 0.0, 0.0], scan_lengths: scans })

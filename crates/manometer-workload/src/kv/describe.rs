@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::distribution::{Popularity, YcsbZipfian, harmonic, hot_records, rate};
+use super::distribution::{PopularityDistribution, YcsbZipfian, harmonic, hot_records, rate};
 use super::error::KvError;
 use super::operation_mix::OperationMix;
 use super::plan::KvPlan;
@@ -35,7 +35,7 @@ pub struct PopularityDescription {
     /// How many records there are.
     pub records: u64,
     /// The shares of the most popular records.
-    pub top: Vec<TopShare>,
+    pub top: Vec<TopRecordsShare>,
     /// The fewest records that get half of the requests.
     pub records_of_half: u64,
     /// How this was computed.
@@ -44,7 +44,7 @@ pub struct PopularityDescription {
 
 /// The share of the most popular records.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct TopShare {
+pub struct TopRecordsShare {
     /// How many.
     pub records: u64,
     /// Their share of all records.
@@ -67,15 +67,19 @@ pub fn describe(plan: &KvPlan) -> Result<PopularityDescription, KvError> {
     }
     let popularity = plan.spec.distribution;
     let records = match popularity {
-        Popularity::Zipfian { .. } | Popularity::YcsbZipfian => plan.expected_records(),
+        PopularityDistribution::Zipfian { .. } | PopularityDistribution::YcsbZipfian => plan.expected_records(),
         _ => plan.spec.loaded,
     };
     let shares = Shares::of(popularity, records)?;
     let top = |share: f64| {
         let top = ((records as f64 * share).round() as u64).clamp(1, records);
-        TopShare { records: top, share_of_records: top as f64 / records as f64, share_of_requests: shares.of_top(top) }
+        TopRecordsShare {
+            records: top,
+            share_of_records: top as f64 / records as f64,
+            share_of_requests: shares.of_top(top),
+        }
     };
-    let mut tops: Vec<TopShare> = SHARES.into_iter().map(top).collect();
+    let mut tops: Vec<TopRecordsShare> = SHARES.into_iter().map(top).collect();
     tops.dedup_by_key(|top| top.records);
     Ok(PopularityDescription {
         distribution: popularity.kind(),
@@ -83,7 +87,7 @@ pub fn describe(plan: &KvPlan) -> Result<PopularityDescription, KvError> {
         records,
         top: tops,
         records_of_half: shares.fewest_of_half(records),
-        computed: if popularity == Popularity::YcsbZipfian { BY_ITEM } else { BY_FORMULA },
+        computed: if popularity == PopularityDistribution::YcsbZipfian { BY_ITEM } else { BY_FORMULA },
     })
 }
 
@@ -102,31 +106,31 @@ enum Shares {
 }
 
 impl Shares {
-    fn of(popularity: Popularity, records: u64) -> Result<Self, KvError> {
+    fn of(popularity: PopularityDistribution, records: u64) -> Result<Self, KvError> {
         Ok(match popularity {
-            Popularity::Uniform | Popularity::Sequential => Self::Even { records },
-            Popularity::Zipfian { exponent } | Popularity::Latest { exponent } => {
+            PopularityDistribution::Uniform | PopularityDistribution::Sequential => Self::Even { records },
+            PopularityDistribution::Zipfian { exponent } | PopularityDistribution::Latest { exponent } => {
                 Self::Zipf { exponent, sum: harmonic(records, exponent) }
             }
-            Popularity::Hotspot { records: hot, requests } => {
+            PopularityDistribution::Hotspot { records: hot, requests } => {
                 let hot = hot_records(records, hot);
                 let hot_is_first = requests * (records - hot) as f64 >= (1.0 - requests) * hot as f64;
                 let (first_records, first) =
                     if hot_is_first { (hot, requests) } else { (records - hot, 1.0 - requests) };
                 Self::Steps { first_records, first, records }
             }
-            Popularity::Exponential { percentile, fraction } => {
+            PopularityDistribution::Exponential { percentile, fraction } => {
                 let rate = rate(records, percentile, fraction);
                 Self::Exponential { rate, all: -(-rate * records as f64).exp_m1() }
             }
-            Popularity::YcsbZipfian if records > ONE_BY_ONE_MAX => {
+            PopularityDistribution::YcsbZipfian if records > ONE_BY_ONE_MAX => {
                 return Err(KvError::PopularityUnavailable {
                     distribution: "ycsb-zipfian".to_owned(),
                     records,
                     reason: format!("each record is computed individually; use {ONE_BY_ONE_MAX} records at most"),
                 });
             }
-            Popularity::YcsbZipfian => Self::UpTo(folded(records)),
+            PopularityDistribution::YcsbZipfian => Self::UpTo(folded(records)),
         })
     }
 

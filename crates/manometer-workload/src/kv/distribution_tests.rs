@@ -65,7 +65,7 @@ fn zipf_is_exact_for_exponents_below_at_and_above_one() {
         for count in [1, 2, 200, 10_000] {
             let shares = zipf_shares(count, exponent);
             let shares = binned(count, |rank| shares[rank as usize]);
-            let (zipf, steps) = (Zipf::new(count, exponent), ZipfSteps::new(count, exponent));
+            let (zipf, steps) = (ZipfDistribution::new(count, exponent), ZipfSteps::new(count, exponent));
             for seed in SEEDS {
                 let inverted = counts(count, seed, |random| zipf.draw(random));
                 let by_steps = counts(count, seed, |random| steps.draw(random));
@@ -110,7 +110,7 @@ fn zipf_is_exact_for_a_thousand_million_ranks() {
         for (at, share) in shares.iter().enumerate() {
             expected[at.clamp(first, last) - first] += share / sums[9];
         }
-        let (zipf, steps) = (Zipf::new(COUNT, exponent), ZipfSteps::new(COUNT, exponent));
+        let (zipf, steps) = (ZipfDistribution::new(COUNT, exponent), ZipfSteps::new(COUNT, exponent));
         type Draw<'a> = &'a dyn Fn(&mut Random) -> u64;
         let draws: [(&str, Draw<'_>); 2] =
             [("inverted", &|random| zipf.draw(random)), ("by steps", &|random| steps.draw(random))];
@@ -176,7 +176,7 @@ fn what_grows_is_drawn_from_as_far_as_it_has_grown() {
     let shares: Vec<f64> = zipf_shares(300, EXPONENT).into_iter().rev().collect();
     let space = KeySpace { records: 200, expected: 400, thread: 0, threads: 1 };
     for seed in SEEDS {
-        let mut latest = KeyChooser::new(Popularity::Latest { exponent: EXPONENT }, space, seed);
+        let mut latest = KeyChooser::new(PopularityDistribution::Latest { exponent: EXPONENT }, space, seed);
         let p = chi_square_p(&counts(300, seed, |random| latest.draw(300, random)), &shares);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
         // Popular records stay popular as the number of records grows.
@@ -190,7 +190,7 @@ fn what_grows_is_drawn_from_as_far_as_it_has_grown() {
         });
         let sum: f64 = of_place.iter().sum();
         let of_place: Vec<f64> = of_place.into_iter().map(|share| share / sum).collect();
-        let mut zipfian = KeyChooser::new(Popularity::ZIPFIAN, space, seed);
+        let mut zipfian = KeyChooser::new(PopularityDistribution::ZIPFIAN, space, seed);
         let p = chi_square_p(&counts(300, seed, |random| zipfian.draw(300, random)), &of_place);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
     }
@@ -259,14 +259,14 @@ fn the_top_hundredth_of_a_million_keys_gets_its_share() {
 }
 
 /// All distributions.
-const ALL: [Popularity; 7] = [
-    Popularity::Uniform,
-    Popularity::ZIPFIAN,
-    Popularity::YcsbZipfian,
-    Popularity::Latest { exponent: 1.2 },
-    Popularity::Hotspot { records: 0.2, requests: 0.8 },
-    Popularity::Exponential { percentile: 95.0, fraction: 0.5 },
-    Popularity::Sequential,
+const ALL: [PopularityDistribution; 7] = [
+    PopularityDistribution::Uniform,
+    PopularityDistribution::ZIPFIAN,
+    PopularityDistribution::YcsbZipfian,
+    PopularityDistribution::Latest { exponent: 1.2 },
+    PopularityDistribution::Hotspot { records: 0.2, requests: 0.8 },
+    PopularityDistribution::Exponential { percentile: 95.0, fraction: 0.5 },
+    PopularityDistribution::Sequential,
 ];
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use manometer_measure::Clock;
 use manometer_measure::operation::is_background;
-use manometer_target::engine::{self, EngineOptions, OpenRequest, Storage};
+use manometer_target::engine::{self, EngineOptions, OpenRequest, StorageKind};
 
 use super::error::KvError;
 use super::pace::{OpenLoop, PacePlan, RATE_MAX};
@@ -25,7 +25,7 @@ const STRETCH_NS: u64 = 250_000_000;
 /// The most requests per second that `plan` reaches on the engine without storage; `None` if that is the plan's own
 /// engine, or if it cannot be measured.
 pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f64> {
-    if plan.engine.storage == Storage::Nothing {
+    if plan.engine.storage == StorageKind::Nothing {
         return None;
     }
     let measured = measure(plan, seed, clock);

@@ -13,7 +13,7 @@ use super::plan::KvPlan;
 use super::population::RecordRange;
 use super::settings::LoadMethod;
 use super::values::ValueGenerator;
-use crate::workload::Progress;
+use crate::interface::Progress;
 
 /// Keys that are sorted at once: 8 bytes each. More records take more passes over their numbers.
 const KEYS_PER_PASS: u64 = 1 << 26;

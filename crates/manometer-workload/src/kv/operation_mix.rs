@@ -2,7 +2,7 @@
 
 use super::db_bench::DbBench;
 use super::distribution::IntegerDistribution;
-use super::request::Operation;
+use super::request::KvOperation;
 
 /// The requests of the threads, by family of workloads.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +14,8 @@ pub enum OperationMix {
 }
 
 /// The operations of a core workload, in the order of [`YcsbMix::shares`].
-pub(super) const OPERATIONS: [Operation; 5] =
-    [Operation::Read, Operation::Update, Operation::Insert, Operation::Scan, Operation::ReadModifyWrite];
+pub(super) const OPERATIONS: [KvOperation; 5] =
+    [KvOperation::Read, KvOperation::Update, KvOperation::Insert, KvOperation::Scan, KvOperation::ReadModifyWrite];
 
 /// The share of each operation, 1 in all, and the lengths of scans.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,12 +28,12 @@ pub struct YcsbMix {
 
 impl YcsbMix {
     /// The operations that it holds.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub fn operations(&self) -> Vec<KvOperation> {
         OPERATIONS.into_iter().zip(self.shares).filter(|(_, share)| *share > 0.0).map(|(kind, _)| kind).collect()
     }
 
     /// The share of `operation`.
-    pub fn share(&self, operation: Operation) -> f64 {
+    pub fn share(&self, operation: KvOperation) -> f64 {
         OPERATIONS.into_iter().zip(self.shares).find(|(kind, _)| *kind == operation).map_or(0.0, |(_, share)| share)
     }
 }

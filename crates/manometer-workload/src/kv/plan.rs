@@ -1,17 +1,17 @@
 //! A `kv` workload, checked and complete.
 
 use manometer_measure::operation::is_background;
-use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions};
+use manometer_target::engine::{self, Capability, EngineInfo, EngineOptions};
 use serde_json::{Value, json};
 
 use super::db_bench::{BackgroundRequests, DbBench};
-use super::distribution::Popularity;
+use super::distribution::PopularityDistribution;
 use super::error::KvError;
 use super::keys::KeyForm;
 use super::operation_mix::OperationMix;
 use super::pace::PacePlan;
 use super::population::RecordRange;
-use super::request::Operation;
+use super::request::KvOperation;
 use super::settings::{KvSettings, LoadMethod};
 use super::values::{POOLS_WANTED, VALUE_BYTES_MAX, ValueForm, too_many_pools};
 
@@ -58,7 +58,7 @@ pub struct WorkloadSpec {
     /// How their values are formed.
     pub values: ValueForm,
     /// Which records the requests use.
-    pub distribution: Popularity,
+    pub distribution: PopularityDistribution,
     /// Which operations, and how often.
     pub mix: OperationMix,
     /// Whether requested records exist.
@@ -71,7 +71,7 @@ pub struct WorkloadSpec {
 
 impl WorkloadSpec {
     /// The operations that it may send.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub fn operations(&self) -> Vec<KvOperation> {
         match &self.mix {
             OperationMix::Ycsb(mix) => mix.operations(),
             OperationMix::DbBench(bench) => bench.operations(),
@@ -124,7 +124,7 @@ impl WorkloadSpec {
             return bench.unstable;
         }
         let operations = self.operations();
-        match [Operation::Insert, Operation::Delete].map(|kind| operations.contains(&kind)) {
+        match [KvOperation::Insert, KvOperation::Delete].map(|kind| operations.contains(&kind)) {
             [true, true] => Some("it inserts and deletes records"),
             [true, false] => Some("it inserts records"),
             [false, true] => Some("it deletes records"),
@@ -192,13 +192,13 @@ pub struct KvPlan {
 pub fn main_operation(settings: &KvSettings) -> Option<&'static str> {
     let plan = KvPlan::new(settings).ok()?;
     let operations = plan.spec.operations().into_iter();
-    let share = |operation: &Operation| match &plan.spec.mix {
+    let share = |operation: &KvOperation| match &plan.spec.mix {
         OperationMix::Ycsb(mix) => mix.share(*operation),
         // The benchmarks name their main operation first.
         OperationMix::DbBench(_) => 0.0,
     };
     // Of equal shares the first.
-    operations.rev().max_by(|one, other| share(one).total_cmp(&share(other))).map(Operation::name)
+    operations.rev().max_by(|one, other| share(one).total_cmp(&share(other))).map(KvOperation::name)
 }
 
 impl KvPlan {
@@ -234,7 +234,7 @@ impl KvPlan {
 
     /// Bytes that a fill writes in one pass, on average; 0 for other workloads.
     pub fn fill_bytes(&self) -> u64 {
-        let inserts = self.spec.operations().contains(&Operation::Insert);
+        let inserts = self.spec.operations().contains(&KvOperation::Insert);
         let record = self.spec.values.lengths.mean() + self.spec.keys.max_bytes() as f64;
         self.spec.round().filter(|_| inserts).map_or(0, |round| (round as f64 * record) as u64)
     }
@@ -253,7 +253,7 @@ impl KvPlan {
     pub(super) fn expected_records(&self) -> u64 {
         let OperationMix::Ycsb(mix) = &self.spec.mix else { return self.spec.loaded };
         let operations = self.operations.or(self.run_properties.operation_count).unwrap_or(0);
-        let inserts = operations as f64 * mix.share(Operation::Insert) * 2.0;
+        let inserts = operations as f64 * mix.share(KvOperation::Insert) * 2.0;
         self.spec.loaded.saturating_add(inserts as u64).min(RECORDS_MAX)
     }
 
@@ -272,13 +272,13 @@ impl KvPlan {
             let wanted = "a pipeline needs a closed loop without think time: write 1, or remove rate and think";
             return bad("pipeline", self.pipeline.into(), wanted);
         }
-        if self.pace != PacePlan::Closed && self.spec.operations().contains(&Operation::Next) {
+        if self.pace != PacePlan::Closed && self.spec.operations().contains(&KvOperation::Next) {
             let wanted = "an iteration over all records runs at the engine's speed: leave rate and think out";
             return Err(KvError::BadSetting { name: "rate, think", got: self.pace.name().to_owned(), wanted });
         }
         let together = |operation| match operation {
-            Operation::Read | Operation::Insert => true,
-            Operation::Update => self.spec.update == UpdateMode::Record,
+            KvOperation::Read | KvOperation::Insert => true,
+            KvOperation::Update => self.spec.update == UpdateMode::Record,
             other => is_background(other.name()),
         };
         if self.pipeline > 1 && !self.spec.operations().into_iter().all(together) {
@@ -316,9 +316,10 @@ fn check_order(
     engines: &[EngineInfo],
 ) -> Result<(), KvError> {
     let operations = spec.operations();
-    let scans =
-        [Operation::Scan, Operation::Next, Operation::BackgroundScan].iter().any(|kind| operations.contains(kind));
-    let can = |engine: &EngineInfo| engine.abilities.contains(&Ability::Scan);
+    let scans = [KvOperation::Scan, KvOperation::Next, KvOperation::BackgroundScan]
+        .iter()
+        .any(|kind| operations.contains(kind));
+    let can = |engine: &EngineInfo| engine.capabilities.contains(&Capability::Scan);
     if !scans || can(engine) {
         return Ok(());
     }

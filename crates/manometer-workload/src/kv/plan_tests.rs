@@ -15,12 +15,12 @@ fn with(pairs: &[(&str, &str)]) -> KvSettings {
 #[test]
 fn the_core_workloads_are_ycsbs() {
     for (name, shares, distribution, unstable) in [
-        ("ycsb-a", [0.5, 0.5, 0.0, 0.0, 0.0], Popularity::ZIPFIAN, false),
-        ("workloadb", [0.95, 0.05, 0.0, 0.0, 0.0], Popularity::ZIPFIAN, false),
-        ("ycsb-c", [1.0, 0.0, 0.0, 0.0, 0.0], Popularity::ZIPFIAN, false),
-        ("workloadd", [0.95, 0.0, 0.05, 0.0, 0.0], Popularity::Latest { exponent: 0.99 }, true),
-        ("ycsb-e", [0.0, 0.0, 0.05, 0.95, 0.0], Popularity::ZIPFIAN, true),
-        ("ycsb-f", [0.5, 0.0, 0.0, 0.0, 0.5], Popularity::ZIPFIAN, false),
+        ("ycsb-a", [0.5, 0.5, 0.0, 0.0, 0.0], PopularityDistribution::ZIPFIAN, false),
+        ("workloadb", [0.95, 0.05, 0.0, 0.0, 0.0], PopularityDistribution::ZIPFIAN, false),
+        ("ycsb-c", [1.0, 0.0, 0.0, 0.0, 0.0], PopularityDistribution::ZIPFIAN, false),
+        ("workloadd", [0.95, 0.0, 0.05, 0.0, 0.0], PopularityDistribution::Latest { exponent: 0.99 }, true),
+        ("ycsb-e", [0.0, 0.0, 0.05, 0.95, 0.0], PopularityDistribution::ZIPFIAN, true),
+        ("ycsb-f", [0.5, 0.0, 0.0, 0.0, 0.5], PopularityDistribution::ZIPFIAN, false),
     ] {
         let plan = KvPlan::new(&null(name)).unwrap();
         let OperationMix::Ycsb(mix) = &plan.spec.mix else { panic!("{:?}", plan.spec.mix) };
@@ -39,9 +39,9 @@ const HASHED: EngineInfo = EngineInfo {
     name: "hashed",
     about: "",
     version: String::new,
-    abilities: &[Ability::MultiGet],
+    capabilities: &[Capability::MultiGet],
     durability: "",
-    storage: engine::Storage::Memory,
+    storage: engine::StorageKind::Memory,
     key_bytes_max: None,
     memtable_option: None,
     options: &[],
@@ -54,7 +54,7 @@ const HASHED: EngineInfo = EngineInfo {
 #[test]
 fn scans_need_an_engine_with_an_order() {
     let spec = |name| KvPlan::new(&null(name)).unwrap().spec;
-    let engines = || [HASHED, EngineInfo { name: "sorted", abilities: &[Ability::Scan], ..HASHED }];
+    let engines = || [HASHED, EngineInfo { name: "sorted", capabilities: &[Capability::Scan], ..HASHED }];
     assert!(check_order(&spec("ycsb-d"), "ycsb-d", &HASHED, &engines()).is_ok());
     assert!(check_order(&spec("ycsb-e"), "ycsb-e", &engines()[1], &engines()).is_ok());
     let error = check_order(&spec("ycsb-e"), "ycsb-e", &HASHED, &engines()).unwrap_err().to_string();
@@ -76,9 +76,9 @@ fn a_properties_file_is_read_and_the_nearer_setting_wins() {
     assert_eq!((plan.spec.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
     let of_threads = |threads| KvPlan::new(&KvSettings { threads, ..settings.clone() }).unwrap().threads;
     assert_eq!([of_threads(Some(1)), of_threads(Some(2))], [1, 2], "one thread that is asked for is one");
-    assert_eq!(plan.spec.distribution, Popularity::Latest { exponent: 0.99 });
+    assert_eq!(plan.spec.distribution, PopularityDistribution::Latest { exponent: 0.99 });
     let OperationMix::Ycsb(mix) = plan.spec.mix else { panic!("{:?}", plan.spec.mix) };
-    assert_eq!((mix.share(Operation::Read), mix.share(Operation::Update)), (0.5, 0.5));
+    assert_eq!((mix.share(KvOperation::Read), mix.share(KvOperation::Update)), (0.5, 0.5));
     let notes = plan.notes.join("\n");
     assert!(notes.contains("add up to 0.4") && notes.contains("rocksdb.dir") && notes.contains(":3"), "{notes}");
 }
@@ -195,7 +195,7 @@ fn what_the_properties_say_of_length_and_speed_is_kept_and_noted() {
 fn an_exponent_goes_with_the_distributions_that_have_one() {
     let of = |distribution, exponent| KvSettings { distribution: Some(distribution), exponent, ..null("ycsb-c") };
     let plan = KvPlan::new(&of(KeyDistribution::Latest, Some(1.2))).unwrap();
-    assert_eq!(plan.spec.distribution, Popularity::Latest { exponent: 1.2 });
+    assert_eq!(plan.spec.distribution, PopularityDistribution::Latest { exponent: 1.2 });
     for kind in [KeyDistribution::Uniform, KeyDistribution::YcsbZipfian, KeyDistribution::Hotspot] {
         let error = KvPlan::new(&of(kind, Some(1.2))).unwrap_err().to_string();
         assert!(error.contains("zipfian and latest"), "{error}");

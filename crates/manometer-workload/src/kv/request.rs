@@ -2,7 +2,7 @@
 
 /// The kinds of requests. Their names are those of samples, histograms and criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
+pub enum KvOperation {
     /// Reads the value of a record.
     Read,
     /// Reads the values of several records in one request.
@@ -33,7 +33,7 @@ pub enum Operation {
     BackgroundScan,
 }
 
-impl Operation {
+impl KvOperation {
     /// Their number.
     pub const COUNT: usize = Self::ALL.len();
 
@@ -78,9 +78,9 @@ impl Operation {
 
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct KvRequest {
     /// The operation.
-    pub operation: Operation,
+    pub operation: KvOperation,
     /// Its record, or the first of several.
     pub record: u64,
     /// How many records a scan or a multi-read takes at most; 1 for the others.
@@ -91,10 +91,10 @@ pub struct Request {
     pub value_bytes: Option<u32>,
 }
 
-impl Request {
+impl KvRequest {
     /// `operation` on one record.
     #[inline]
-    pub fn of(operation: Operation, record: u64) -> Self {
+    pub fn of(operation: KvOperation, record: u64) -> Self {
         Self { operation, record, length: 1, backward: false, value_bytes: None }
     }
 }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_operation_lies_at_its_number() {
-        for (number, operation) in Operation::ALL.into_iter().enumerate() {
+        for (number, operation) in KvOperation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, number);
         }
     }

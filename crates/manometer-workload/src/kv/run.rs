@@ -4,7 +4,7 @@ use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
 use manometer_measure::stopwatch;
 use manometer_target::engine::directory::DatabaseManifest;
-use manometer_target::engine::{Engine, EngineError, Storage, external};
+use manometer_target::engine::{Engine, EngineError, StorageKind, external};
 use serde_json::json;
 
 use super::error::KvError;
@@ -18,7 +18,7 @@ use super::storage::{self, EngineData, EngineRequest};
 use super::threads::run_threads;
 use super::workload::KvWorkload;
 use crate::error::WorkloadError;
-use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData};
+use crate::interface::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData};
 
 /// Runs the workload `settings` at `place` until `driver` stops it: prepares the database, then sends requests.
 ///
@@ -41,7 +41,7 @@ pub fn run<C: Clock>(
     let (engine, mut storage) = storage::open(place, request).map_err(KvError::from)?;
     let is_reused = storage.is_reused();
     let mut progress = Progress::new(driver, "loading");
-    if plan.engine.storage != Storage::Nothing && !is_reused {
+    if plan.engine.storage != StorageKind::Nothing && !is_reused {
         fill(&plan, place.seed, &*engine, &mut storage, &mut progress, clock)?;
     }
     if !progress.is_stopped {

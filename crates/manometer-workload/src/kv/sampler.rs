@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use manometer_measure::LatencyHistogram;
 
 use super::latency_cells::{CellSnapshot, LatencyCells};
-use super::request::Operation;
+use super::request::KvOperation;
 use super::thread_counters::ThreadCounters;
 use crate::sample::OperationSample;
 
@@ -17,7 +17,7 @@ pub(crate) struct Sampler<'a> {
 
 /// One operation, and its last reading in each thread.
 struct SampledOperation {
-    operation: Operation,
+    operation: KvOperation,
     service: Vec<Option<CellSnapshot>>,
     response: Vec<Option<CellSnapshot>>,
     missing: u64,
@@ -25,14 +25,14 @@ struct SampledOperation {
 
 impl<'a> Sampler<'a> {
     /// Samples `operations`, whether or not they occur.
-    pub(crate) fn new(operations: &[Operation], counters: impl IntoIterator<Item = &'a ThreadCounters>) -> Self {
+    pub(crate) fn new(operations: &[KvOperation], counters: impl IntoIterator<Item = &'a ThreadCounters>) -> Self {
         let mut sampler = Self { counters: counters.into_iter().collect(), operations: Vec::new() };
         sampler.add_operations(operations);
         sampler
     }
 
     /// Samples `operations` too: requests from before a change may still be in flight.
-    pub(crate) fn add_operations(&mut self, operations: &[Operation]) {
+    pub(crate) fn add_operations(&mut self, operations: &[KvOperation]) {
         let nothing = || self.counters.iter().map(|_| None).collect();
         for operation in operations {
             if !self.operations.iter().any(|sampled| sampled.operation == *operation) {

@@ -2,9 +2,9 @@
 
 use manometer_target::engine::directory::{DatabaseDirectory, DatabaseManifest};
 use manometer_target::engine::external::{ExternalCleanup, ExternalData};
-use manometer_target::engine::{Engine, EngineError, EngineInfo, EngineOptions, OpenRequest, Storage};
+use manometer_target::engine::{Engine, EngineError, EngineInfo, EngineOptions, OpenRequest, StorageKind};
 
-use crate::workload::{WorkloadContext, WorkloadData};
+use crate::interface::{WorkloadContext, WorkloadData};
 
 /// The engine to open, and the marker of its records.
 pub(crate) struct EngineRequest<'a> {
@@ -32,7 +32,7 @@ pub(crate) fn open(
     request: EngineRequest<'_>,
 ) -> Result<(Box<dyn Engine>, EngineData), EngineError> {
     let EngineRequest { engine, options, value_bytes, marker, loads } = request;
-    let on_disk = engine.storage == Storage::Disk && !options.use_external_server();
+    let on_disk = engine.storage == StorageKind::Disk && !options.use_external_server();
     let prepare = || DatabaseDirectory::prepare(&place.folder(), marker.clone(), place.existing);
     let database = on_disk.then(prepare).transpose()?;
     let directory = database.as_ref().map_or_else(|| place.folder(), DatabaseDirectory::database);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use manometer_measure::plan::Settings;
 use manometer_measure::{Column, MonotonicClock};
 use manometer_target::engine::{
-    EngineError, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords, StateSampler,
+    EngineError, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords, StateSampler,
 };
 
 use super::*;
@@ -16,7 +16,7 @@ use crate::kv::{KvPlan, KvSettings};
 struct Broken;
 
 impl Engine for Broken {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(Broken)
     }
 
@@ -37,7 +37,7 @@ impl Engine for Broken {
     }
 }
 
-impl Session for Broken {
+impl EngineSession for Broken {
     fn get(&mut self, _: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         panic!("as it is meant to")
     }
@@ -100,10 +100,10 @@ struct Holding {
     released: AtomicBool,
 }
 
-struct HoldingSession<'a>(&'a Holding, Box<dyn Session + 'a>);
+struct HoldingSession<'a>(&'a Holding, Box<dyn EngineSession + 'a>);
 
 impl Engine for Holding {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(HoldingSession(self, self.inner.session()))
     }
 
@@ -124,7 +124,7 @@ impl Engine for Holding {
     }
 }
 
-impl Session for HoldingSession<'_> {
+impl EngineSession for HoldingSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         if !self.0.held.swap(true, Ordering::SeqCst) {
             while !self.0.released.load(Ordering::SeqCst) {

@@ -12,7 +12,7 @@ use manometer_target::engine::value::{self, HEADER_BYTES};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::distribution::Random;
-use super::request::Request;
+use super::request::KvRequest;
 use super::value_lengths::ValueLengths;
 
 /// The largest value in bytes.
@@ -89,7 +89,7 @@ impl ValueGenerator {
 
     /// A fresh value for `key`, as long as `request` says, if it does.
     #[inline]
-    pub(crate) fn make_for(&mut self, request: Request, key: &[u8], random: &mut Random) -> &[u8] {
+    pub(crate) fn make_for(&mut self, request: KvRequest, key: &[u8], random: &mut Random) -> &[u8] {
         match request.value_bytes {
             None => self.make(key, random),
             Some(bytes) => self.make_of(bytes as usize, key, random),

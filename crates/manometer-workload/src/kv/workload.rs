@@ -11,8 +11,8 @@ use super::settings::KvSettings;
 use super::threads::ClientThreads;
 use crate::change::values_of;
 use crate::error::WorkloadError;
-use crate::sample::Counts;
-use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
+use crate::interface::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
+use crate::sample::SampleCounts;
 
 /// Client threads on an engine.
 pub(super) struct KvWorkload<'a, C> {
@@ -56,8 +56,8 @@ impl<'a, C: Clock> KvWorkload<'a, C> {
         }
     }
 
-    fn count(&mut self, now_ns: u64) -> Counts {
-        Counts { dropped: self.newly_dropped(now_ns), operations: self.sampler.take(), ..Counts::default() }
+    fn count(&mut self, now_ns: u64) -> SampleCounts {
+        SampleCounts { dropped: self.newly_dropped(now_ns), operations: self.sampler.take(), ..SampleCounts::default() }
     }
 
     fn newly_dropped(&mut self, now_ns: u64) -> u64 {
@@ -137,7 +137,7 @@ impl<C: Clock> Workload for KvWorkload<'_, C> {
         Ok(ChangeOutcome::Applied { settings: changes, counts, script: None })
     }
 
-    fn take_counts(&mut self, now_ns: u64) -> Option<Counts> {
+    fn take_counts(&mut self, now_ns: u64) -> Option<SampleCounts> {
         Some(self.count(now_ns))
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use super::distribution::{EXPONENT, IntegerDistribution, Popularity};
+use super::distribution::{EXPONENT, IntegerDistribution, PopularityDistribution};
 use super::error::KvError;
 use super::field_lengths::{FieldLength, FieldLengths, LengthHistogram};
 use super::keys::KeyForm;
@@ -195,7 +195,7 @@ fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> R
     Ok(ValueLengths::Fields(FieldLengths { fields, each }))
 }
 
-fn popularity(settings: &KvSettings, properties: &Properties) -> Result<Popularity, KvError> {
+fn popularity(settings: &KvSettings, properties: &Properties) -> Result<PopularityDistribution, KvError> {
     // YCSB's own default is uniform.
     let name = properties.text("requestdistribution").unwrap_or("uniform");
     let kind = match settings.distribution {
@@ -208,19 +208,19 @@ fn popularity(settings: &KvSettings, properties: &Properties) -> Result<Populari
     let number = |name, default| value(properties, name, "write a number", default);
     let exponent = settings.exponent.unwrap_or(EXPONENT);
     let popularity = match kind {
-        KeyDistribution::Zipfian => Popularity::Zipfian { exponent },
-        KeyDistribution::Latest => Popularity::Latest { exponent },
+        KeyDistribution::Zipfian => PopularityDistribution::Zipfian { exponent },
+        KeyDistribution::Latest => PopularityDistribution::Latest { exponent },
         _ if settings.exponent.is_some() => {
             return Err(bad("exponent", exponent, "only the distributions zipfian and latest take one"));
         }
-        KeyDistribution::Uniform => Popularity::Uniform,
-        KeyDistribution::YcsbZipfian => Popularity::YcsbZipfian,
-        KeyDistribution::Sequential => Popularity::Sequential,
-        KeyDistribution::Hotspot => Popularity::Hotspot {
+        KeyDistribution::Uniform => PopularityDistribution::Uniform,
+        KeyDistribution::YcsbZipfian => PopularityDistribution::YcsbZipfian,
+        KeyDistribution::Sequential => PopularityDistribution::Sequential,
+        KeyDistribution::Hotspot => PopularityDistribution::Hotspot {
             records: number("hotspotdatafraction", 0.2)?,
             requests: number("hotspotopnfraction", 0.8)?,
         },
-        KeyDistribution::Exponential => Popularity::Exponential {
+        KeyDistribution::Exponential => PopularityDistribution::Exponential {
             percentile: number("exponential.percentile", 95.0)?,
             fraction: number("exponential.frac", 0.857_142_857_1)?,
         },

@@ -15,14 +15,14 @@ use super::open_tree::OpenTree;
 use super::plan::PathsPlan;
 use super::tree::PathBuffer;
 use crate::file_threads::file_io::{IO_BYTES, read_to_end};
-use crate::file_threads::{FilesError, Operation, Shared, ThreadEnd};
+use crate::file_threads::{FileOperation, FilesError, ThreadContext, ThreadEnd};
 
 /// The names that one call of the kernel returns, as `readdir` of the C library has it.
 const LIST_BYTES: usize = 32 << 10;
 
 /// One client thread.
 pub(super) struct PathClient<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a ThreadContext<'a>,
     tree: &'a OpenTree,
     index: u32,
     random: Xoshiro256PlusPlus,
@@ -41,7 +41,7 @@ struct Buffers {
 }
 
 impl<'a> PathClient<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>, tree: &'a OpenTree, index: u32) -> Self {
+    pub(super) fn new(shared: &'a ThreadContext<'a>, tree: &'a OpenTree, index: u32) -> Self {
         let (version, plan) = tree.plan();
         Self {
             shared,
@@ -77,7 +77,7 @@ impl<'a> PathClient<'a> {
     fn operate(&mut self) -> Result<(), ThreadEnd> {
         let (file, operation) = (self.accesses.next(&mut self.random), self.plan.mix.at(self.random.random()));
         match operation {
-            Operation::List => self.path.set_directory_of(file),
+            FileOperation::List => self.path.set_directory_of(file),
             _ => self.path.set_file(file),
         }
         let (root, path, buffers) = (self.tree.root.as_fd(), &self.path, &mut self.buffers);
@@ -89,7 +89,7 @@ impl<'a> PathClient<'a> {
     }
 
     /// Ends the run where not one file but the whole tree is gone.
-    fn check_root(&self, operation: Operation) -> Result<(), ThreadEnd> {
+    fn check_root(&self, operation: FileOperation) -> Result<(), ThreadEnd> {
         let gone = fstat(&self.tree.root).is_ok_and(|root| root.st_nlink == 0);
         if !gone {
             return Ok(());
@@ -100,20 +100,20 @@ impl<'a> PathClient<'a> {
 
 /// Does `operation` on `path` below `root`. Returns what is still open, and the bytes of file content that were read.
 fn act(
-    operation: Operation,
+    operation: FileOperation,
     root: BorrowedFd<'_>,
     path: &[u8],
     buffers: &mut Buffers,
 ) -> io::Result<(Option<OwnedFd>, u64)> {
     let open = |flags| openat(root, path, OFlags::RDONLY | OFlags::CLOEXEC | flags, Mode::empty());
     match operation {
-        Operation::Open => Ok((Some(open(OFlags::empty())?), 0)),
-        Operation::Read => {
+        FileOperation::Open => Ok((Some(open(OFlags::empty())?), 0)),
+        FileOperation::Read => {
             let file = File::from(open(OFlags::empty())?);
             let bytes = read_to_end(&file, &mut buffers.content)?;
             Ok((Some(file.into()), bytes))
         }
-        Operation::List => {
+        FileOperation::List => {
             let directory = open(OFlags::DIRECTORY)?;
             let mut entries = RawDir::new(&directory, &mut buffers.names);
             while let Some(entry) = entries.next() {

@@ -1,11 +1,12 @@
 //! How often each operation occurs.
 
 use super::settings::PathsSettings;
-use crate::file_threads::Operation;
+use crate::file_threads::FileOperation;
 use crate::setting_error::SettingError;
 
 /// The operations, in the order of [`OperationMix::shares`].
-pub(super) const OPERATIONS: [Operation; 4] = [Operation::Stat, Operation::Open, Operation::Read, Operation::List];
+pub(super) const OPERATIONS: [FileOperation; 4] =
+    [FileOperation::Stat, FileOperation::Open, FileOperation::Read, FileOperation::List];
 
 /// The share of each operation, 1 in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +38,7 @@ impl OperationMix {
     }
 
     /// The operation at `place`, from 0 to below 1.
-    pub(super) fn at(&self, place: f64) -> Operation {
+    pub(super) fn at(&self, place: f64) -> FileOperation {
         let mut left = place;
         for (operation, share) in OPERATIONS.into_iter().zip(self.shares) {
             if left < share {
@@ -46,7 +47,7 @@ impl OperationMix {
             left -= share;
         }
         // Rounding may leave a rest.
-        self.occurring().last().map_or(Operation::Stat, |(operation, _)| operation)
+        self.occurring().last().map_or(FileOperation::Stat, |(operation, _)| operation)
     }
 
     /// The names of the operations that occur, the most frequent first.
@@ -56,7 +57,7 @@ impl OperationMix {
         occurring.into_iter().map(|(operation, _)| operation.name()).collect()
     }
 
-    fn occurring(&self) -> impl Iterator<Item = (Operation, f64)> {
+    fn occurring(&self) -> impl Iterator<Item = (FileOperation, f64)> {
         OPERATIONS.into_iter().zip(self.shares).filter(|(_, share)| *share > 0.0)
     }
 }
@@ -76,8 +77,8 @@ mod tests {
         let of = |operation| (0..1000).filter(|place| mix.at(f64::from(*place) / 1000.0) == operation).count();
         assert_eq!(OPERATIONS.map(of), [500, 0, 250, 250]);
         assert_eq!(mix.operations(), ["stat", "read", "list"]);
-        assert_eq!(mix.at(1.0), Operation::List);
-        assert_eq!(OperationMix::new(&settings([0.0, 0.0, 3.0, 0.0])).unwrap().at(1.0), Operation::Read);
+        assert_eq!(mix.at(1.0), FileOperation::List);
+        assert_eq!(OperationMix::new(&settings([0.0, 0.0, 3.0, 0.0])).unwrap().at(1.0), FileOperation::Read);
     }
 
     #[test]

@@ -15,11 +15,11 @@ use super::{change, mix, tree};
 use crate::error::WorkloadError;
 use crate::file_threads::creation::ReportProgress;
 use crate::file_threads::{
-    FileWork, FilesError, Operation, Prepared, PreparedFolder, Shared, ThreadChange, ThreadEnd, prepare_folder,
-    run_threads,
+    FileOperation, FileWork, FilesError, Prepared, PreparedFolder, ThreadChange, ThreadContext, ThreadEnd,
+    prepare_folder, run_threads,
 };
+use crate::interface::{Driver, WorkloadContext, WorkloadData};
 use crate::setting_error::SettingError;
-use crate::workload::{Driver, WorkloadContext, WorkloadData};
 
 /// Runs the workload `settings` at `place` until `driver` stops it: creates the tree, then uses it. Samples come from the start
 /// on; the last one may be shorter than the interval.
@@ -61,11 +61,11 @@ struct PathsWork(OpenTree);
 impl FileWork for PathsWork {
     type Settings = PathsSettings;
 
-    fn operations(&self) -> &'static [Operation] {
+    fn operations(&self) -> &'static [FileOperation] {
         &mix::OPERATIONS
     }
 
-    fn work(&self, shared: &Shared<'_>, number: u32) -> Result<(), ThreadEnd> {
+    fn work(&self, shared: &ThreadContext<'_>, number: u32) -> Result<(), ThreadEnd> {
         PathClient::new(shared, &self.0, number).run()
     }
 

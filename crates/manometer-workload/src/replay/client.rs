@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use manometer_measure::{Clock, Dispatch};
-use manometer_target::engine::{EngineError, ScanDirection, Session, value};
+use manometer_target::engine::{EngineError, EngineSession, ScanDirection, value};
 
 use super::lane::Lane;
 use super::leader_followers::LeaderFollowers;
@@ -14,10 +14,10 @@ use super::plan::ReplayPlan;
 use super::request::{ReplayRequest, write_key};
 use super::schedule::{Schedule, SendTime};
 use super::scheduling::ThreadScheduling;
-use super::settings::OnMiss;
+use super::settings::MissAction;
 use crate::kv::distribution::{Random, stream};
 use crate::kv::gate::Gate;
-use crate::kv::request::Operation;
+use crate::kv::request::KvOperation;
 use crate::kv::thread_counters::ThreadCounters;
 use crate::kv::values::{ValueForm, ValueGenerator};
 use crate::kv::{ValueLengths, pace};
@@ -99,7 +99,7 @@ pub(super) enum RequestSource<'t, 'o> {
 pub(super) struct Client<'a, C> {
     context: ClientContext<'a, C>,
     counters: &'a ReplayCounters,
-    session: Box<dyn Session + 'a>,
+    session: Box<dyn EngineSession + 'a>,
     order: Order<'a>,
     scheduling: ThreadScheduling,
     random: Random,
@@ -114,7 +114,7 @@ impl<'a, C: Clock> Client<'a, C> {
         context: &ClientContext<'a, C>,
         thread: u32,
         counters: &'a ReplayCounters,
-        session: Box<dyn Session + 'a>,
+        session: Box<dyn EngineSession + 'a>,
         order: Order<'a>,
     ) -> Self {
         let mut random = stream(context.seed, thread + 1);
@@ -257,17 +257,17 @@ impl<'a, C: Clock> Client<'a, C> {
     fn execute(&mut self, request: &ReplayRequest) -> Result<Answer, EngineError> {
         let bytes = request.value_bytes as usize;
         match request.operation {
-            Operation::Read => Ok(found(&self.key, self.session.get(&self.key)?)),
-            Operation::ReadModifyWrite => {
+            KvOperation::Read => Ok(found(&self.key, self.session.get(&self.key)?)),
+            KvOperation::ReadModifyWrite => {
                 let read = found(&self.key, self.session.get(&self.key)?);
                 self.session.put(&self.key, self.values.made(bytes))?;
                 Ok(Answer { bytes: read.bytes + self.key.len() + bytes, ..read })
             }
-            Operation::Delete => {
+            KvOperation::Delete => {
                 self.session.delete(&self.key)?;
                 Ok(Answer::of(self.key.len()))
             }
-            Operation::Scan => self.seek(),
+            KvOperation::Scan => self.seek(),
             _ => {
                 self.session.put(&self.key, self.values.made(bytes))?;
                 Ok(Answer::of(self.key.len() + bytes))
@@ -304,7 +304,7 @@ impl<'a, C: Clock> Client<'a, C> {
         }
         if answer.is_missing {
             self.counters.counted.count_missing(request.operation);
-            if request.operation == Operation::Read && self.context.plan.on_miss == OnMiss::Put {
+            if request.operation == KvOperation::Read && self.context.plan.on_miss == MissAction::Put {
                 self.fill(request);
             }
         }
@@ -319,7 +319,7 @@ impl<'a, C: Clock> Client<'a, C> {
         match self.session.put(&self.key, value) {
             Ok(()) => {
                 let latency_ns = clock.elapsed_ns(start, clock.ticks());
-                self.counters.counted.count(Operation::Fill, latency_ns, None, bytes);
+                self.counters.counted.count(KvOperation::Fill, latency_ns, None, bytes);
             }
             Err(error) => self.failed(|| error.to_string()),
         }
@@ -358,8 +358,8 @@ fn found(key: &[u8], found: Option<&[u8]>) -> Answer {
 
 /// Whether an operation stores a value.
 #[inline]
-fn stores(operation: Operation) -> bool {
-    matches!(operation, Operation::Put | Operation::Insert | Operation::Update | Operation::ReadModifyWrite)
+fn stores(operation: KvOperation) -> bool {
+    matches!(operation, KvOperation::Put | KvOperation::Insert | KvOperation::Update | KvOperation::ReadModifyWrite)
 }
 
 /// Adds to a counter that only one thread writes.

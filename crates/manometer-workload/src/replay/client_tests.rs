@@ -16,13 +16,13 @@ struct ObservingSession<'a> {
 
 impl ObservingSession<'_> {
     fn check(&self) {
-        let counted = Sampler::new(&[Operation::Read, Operation::Fill], [&self.counters.counted]).take();
+        let counted = Sampler::new(&[KvOperation::Read, KvOperation::Fill], [&self.counters.counted]).take();
         let counted = counted.values().map(|operation| operation.requests).sum();
         self.seen.lock().unwrap().push((self.counters.is_in_flight(), counted));
     }
 }
 
-impl Session for ObservingSession<'_> {
+impl EngineSession for ObservingSession<'_> {
     fn get(&mut self, _: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         self.check();
         Ok(None)
@@ -48,7 +48,7 @@ fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
     let file = TraceFile { trace: dir.path().join("trace.txt"), ..TraceFile::default() };
     std::fs::write(&file.trace, "read,a,1,30\nread,b,2,40\n").unwrap();
     let settings =
-        ReplaySettings { engine: "null".to_owned(), file, on_miss: OnMiss::Put, ..ReplaySettings::default() };
+        ReplaySettings { engine: "null".to_owned(), file, on_miss: MissAction::Put, ..ReplaySettings::default() };
     let plan = ReplayPlan::new(&settings).unwrap();
     for is_paced in [true, false] {
         let (gate, schedule, clock) = (Gate::default(), Schedule::new(20_000, 1), ManualClock::at(0));
@@ -65,7 +65,7 @@ fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
         gate.open();
         let (mut senders, receivers) = lanes(LaneAssignment::Single);
         for number in 0..2 {
-            let (key, value_bytes, key_bytes, operation) = (number, 30, 11, Operation::Read);
+            let (key, value_bytes, key_bytes, operation) = (number, 30, 11, KvOperation::Read);
             enqueue(&mut senders, 0, ReplayRequest { due_ns: number, key, number, value_bytes, key_bytes, operation })
                 .unwrap();
         }

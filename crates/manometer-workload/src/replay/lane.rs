@@ -172,11 +172,18 @@ impl<'a, T: Copy> Lane<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kv::request::Operation;
+    use crate::kv::request::KvOperation;
     use crate::replay::request::ReplayRequest;
 
     fn request(number: u64) -> ReplayRequest {
-        ReplayRequest { due_ns: number, key: number, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read }
+        ReplayRequest {
+            due_ns: number,
+            key: number,
+            number,
+            value_bytes: 0,
+            key_bytes: 11,
+            operation: KvOperation::Read,
+        }
     }
 
     #[test]

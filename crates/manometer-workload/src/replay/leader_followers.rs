@@ -160,7 +160,7 @@ mod tests {
     use manometer_measure::dispatch::DispatchResolution;
 
     use super::*;
-    use crate::kv::request::Operation;
+    use crate::kv::request::KvOperation;
     use crate::replay::lane::{LaneAssignment, enqueue, lanes};
 
     #[test]
@@ -168,8 +168,14 @@ mod tests {
         const REQUESTS: u64 = 5_000;
         let (mut senders, receivers) = lanes(LaneAssignment::Single);
         for number in 0..REQUESTS {
-            let request =
-                ReplayRequest { due_ns: 0, key: 0, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read };
+            let request = ReplayRequest {
+                due_ns: 0,
+                key: 0,
+                number,
+                value_bytes: 0,
+                key_bytes: 11,
+                operation: KvOperation::Read,
+            };
             enqueue(&mut senders, 0, request).unwrap();
         }
         crate::replay::lane::flush(&mut senders).unwrap();

@@ -8,10 +8,10 @@ use super::error::ReplayError;
 use super::plan::ReplayPlan;
 use super::request::write_key;
 use super::survey::RequiredKey;
+use crate::interface::Progress;
 use crate::kv::ValueLengths;
 use crate::kv::distribution::{Random, stream};
 use crate::kv::values::{ValueForm, ValueGenerator};
-use crate::workload::Progress;
 
 /// Loads `required`. Stops early when `progress` is stopped.
 pub(super) fn load(

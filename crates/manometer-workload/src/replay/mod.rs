@@ -28,5 +28,5 @@ pub use error::ReplayError;
 pub use plan::{ReplayPlan, bytes_to_load, operations};
 pub use request::{key_bytes, write_key};
 pub use run::run;
-pub use settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile, files_named};
+pub use settings::{MissAction, ReplayModel, ReplaySettings, Timing, TraceFile, TraceShare, files_named};
 pub use workload::START;

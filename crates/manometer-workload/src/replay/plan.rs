@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use manometer_measure::dispatch::DispatchResolution;
-use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions, Storage};
-use manometer_trace::{Operation as Recorded, TraceError};
+use manometer_target::engine::{self, Capability, EngineInfo, EngineOptions, StorageKind};
+use manometer_trace::{TraceError, TraceOperation};
 
 use super::error::ReplayError;
 use super::lane::LaneAssignment;
 use super::request::operation;
 use super::rules;
-use super::settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile};
+use super::settings::{MissAction, ReplayModel, ReplaySettings, Timing, TraceFile, TraceShare};
 use super::survey::{BACKWARD_NS_MAX, RequiredKey, Survey};
 use super::survey_cache::{FileStamp, SurveyResult, cached_survey};
-use crate::kv::request::Operation;
+use crate::kv::request::KvOperation;
 use crate::kv::values::{POOLS_WANTED, VALUE_BYTES_MAX, too_many_pools};
 
 /// Size of a value, in bytes, that an engine without storage returns where the trace records no size.
@@ -29,7 +29,7 @@ pub struct ReplayPlan {
     /// The trace.
     pub file: TraceFile,
     /// Which requests wait for which answers.
-    pub model: Model,
+    pub model: ReplayModel,
     /// When requests are sent.
     pub time: Timing,
     /// The speed relative to the recording.
@@ -40,14 +40,14 @@ pub struct ReplayPlan {
     pub requests: u64,
     /// Notes about the trace for the user.
     pub notes: Vec<String>,
-    pub(super) on_miss: OnMiss,
-    pub(super) share: Option<Share>,
+    pub(super) on_miss: MissAction,
+    pub(super) share: Option<TraceShare>,
     pub(super) value_size: Option<u32>,
     pub(super) required: Option<Vec<RequiredKey>>,
     /// The file's version when it was read, and the number of requests in the whole trace.
     pub(super) stamp: Option<FileStamp>,
     pub(super) all_requests: u64,
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<KvOperation>,
     pub(super) resolution: DispatchResolution,
     /// Size of the longest value and of the average value, in bytes.
     pub(super) value_bytes_max: usize,
@@ -78,7 +78,7 @@ impl ReplayPlan {
         let size_mean = (survey.size_sum / u128::from(survey.sized.max(1))) as u64;
         let known = |describe: u64| if survey.sized > 0 { describe } else { VALUE_BYTES_UNKNOWN };
         let bytes = |describe: u64| settings.value_size.map_or(known(describe), u64::from) as usize;
-        let threads = rules::threads(settings, engine.storage == Storage::Nothing);
+        let threads = rules::threads(settings, engine.storage == StorageKind::Nothing);
         let value_bytes_max = bytes(survey.size_max.min(VALUE_BYTES_MAX));
         if let Some(got) = too_many_pools(threads, value_bytes_max) {
             return Err(ReplayError::bad("threads", got, POOLS_WANTED));
@@ -115,9 +115,9 @@ impl ReplayPlan {
     /// How requests are assigned to threads.
     pub(super) fn lane_assignment(&self) -> LaneAssignment {
         match self.model {
-            Model::Open | Model::ClosedConservative => LaneAssignment::Single,
-            Model::ClosedPerClient => LaneAssignment::PerOwner(self.threads),
-            Model::ClosedUnordered => LaneAssignment::Shared,
+            ReplayModel::Open | ReplayModel::ClosedConservative => LaneAssignment::Single,
+            ReplayModel::ClosedPerClient => LaneAssignment::PerOwner(self.threads),
+            ReplayModel::ClosedUnordered => LaneAssignment::Shared,
         }
     }
 
@@ -128,7 +128,7 @@ impl ReplayPlan {
 }
 
 /// The operations that a replay of `settings` may send; empty if the settings are invalid.
-pub fn operations(settings: &ReplaySettings) -> Vec<Operation> {
+pub fn operations(settings: &ReplaySettings) -> Vec<KvOperation> {
     resolve(settings).map(|(_, cached_survey)| operations_of(settings, &cached_survey.survey)).unwrap_or_default()
 }
 
@@ -182,7 +182,7 @@ impl ReplaySettings {
 
     /// Whether it leaves its own data in its directory.
     pub(crate) fn keeps_data(&self) -> bool {
-        check(self).is_ok_and(|(engine, options)| engine.storage == Storage::Disk && !options.use_external_server())
+        check(self).is_ok_and(|(engine, options)| engine.storage == StorageKind::Disk && !options.use_external_server())
     }
 }
 
@@ -196,7 +196,7 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, E
         return Err(ReplayError::bad("value_size", bytes.to_string(), "values have 64 MiB at most"));
     }
     let several = settings.share.is_some_and(|share| share.of > 1);
-    if several && engine.storage != Storage::Nothing && !options.use_external_server() {
+    if several && engine.storage != StorageKind::Nothing && !options.use_external_server() {
         let wanted = "several processes need one server: give its `address` as an option of the engine, or \
                       write one process";
         return Err(ReplayError::bad("processes", format!("more than one on {}", engine.name), wanted));
@@ -217,14 +217,15 @@ fn mismatch(settings: &ReplaySettings, engine: &EngineInfo, cached_survey: &Surv
     if let Some(reason) = mismatch_of_times(settings.time, survey) {
         return Some(reason);
     }
-    if settings.model == Model::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0 {
+    if settings.model == ReplayModel::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0
+    {
         return Some(
             "it records no clients, which the model closed-per-client needs: choose open or closed-conservative"
                 .to_owned(),
         );
     }
-    let scans = survey.operations[Recorded::Scan as usize];
-    if scans > 0 && !engine.abilities.contains(&Ability::Scan) {
+    let scans = survey.operations[TraceOperation::Scan as usize];
+    if scans > 0 && !engine.capabilities.contains(&Capability::Scan) {
         return Some(format!(
             "{scans} of its requests scan, but {} keeps no order of keys: choose another engine",
             engine.name
@@ -274,7 +275,7 @@ fn unsized_values(settings: &ReplaySettings, SurveyResult { survey, load_size, .
         return None;
     }
     let loaded = load_size.unsized_keys;
-    let filled = if settings.on_miss == OnMiss::Put { survey.reads_unsized } else { 0 };
+    let filled = if settings.on_miss == MissAction::Put { survey.reads_unsized } else { 0 };
     let (count, what) = [
         (survey.stores_unsized, "of its writes have no size"),
         (filled, "of its reads have no size to put after a miss"),
@@ -286,11 +287,11 @@ fn unsized_values(settings: &ReplaySettings, SurveyResult { survey, load_size, .
 }
 
 /// The operations that may happen.
-fn operations_of(settings: &ReplaySettings, survey: &Survey) -> Vec<Operation> {
-    let there = Recorded::ALL.into_iter().filter(|recorded| survey.operations[*recorded as usize] > 0);
-    let mut operations: Vec<Operation> = there.map(operation).collect();
-    if settings.on_miss == OnMiss::Put {
-        operations.push(Operation::Fill);
+fn operations_of(settings: &ReplaySettings, survey: &Survey) -> Vec<KvOperation> {
+    let there = TraceOperation::ALL.into_iter().filter(|recorded| survey.operations[*recorded as usize] > 0);
+    let mut operations: Vec<KvOperation> = there.map(operation).collect();
+    if settings.on_miss == MissAction::Put {
+        operations.push(KvOperation::Fill);
     }
     operations.sort_unstable();
     operations.dedup();
@@ -329,7 +330,7 @@ pub(crate) fn time_notes(time: Timing, survey: &Survey) -> Vec<String> {
 fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec<String> {
     let mut notes = time_notes(settings.time, survey);
     let blocks: u64 =
-        Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
+        TraceOperation::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
     if blocks > 0 {
         notes.push(format!(
             "{blocks} requests are those of a device: on {} the sector where a request starts is its key, a read is a get, a \
@@ -344,7 +345,7 @@ fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec
             survey.size_max
         ));
     }
-    if settings.model == Model::ClosedPerClient && survey.clients_absent > 0 {
+    if settings.model == ReplayModel::ClosedPerClient && survey.clients_absent > 0 {
         notes.push(format!("{} requests record no client and count as those of one client", survey.clients_absent));
     }
     notes

@@ -21,12 +21,12 @@ fn refused(text: &str, change: impl FnOnce(&mut ReplaySettings), wanted: &str) {
 #[test]
 fn a_plan_has_the_keys_that_the_trace_requires() {
     let plan = planned("read,a,1000,\ninsert,b,1500,20\nread,b,2000,\n", |settings| {
-        settings.on_miss = OnMiss::Put;
+        settings.on_miss = MissAction::Put;
         settings.value_size = Some(7);
     })
     .unwrap();
     assert_eq!((plan.requests, plan.threads, plan.factor), (3, 1, 1.0));
-    assert_eq!(plan.operations, [Operation::Read, Operation::Insert, Operation::Fill]);
+    assert_eq!(plan.operations, [KvOperation::Read, KvOperation::Insert, KvOperation::Fill]);
     assert_eq!((plan.value_bytes(Some(20)), plan.value_bytes(None)), (7, 7));
     assert_eq!(plan.resolution.span_ns, 1_000_000_000);
 }
@@ -44,7 +44,7 @@ fn a_trace_without_times_has_no_original_ones() {
     let text = "read,a,,\nread,b,,\n";
     refused(text, |_| {}, "it has no times, which `time = original` needs");
     let full = |settings: &mut ReplaySettings| {
-        (settings.model, settings.time) = (Model::ClosedConservative, Timing::Full);
+        (settings.model, settings.time) = (ReplayModel::ClosedConservative, Timing::Full);
     };
     assert_eq!(planned(text, full).unwrap().requests, 2);
 }
@@ -66,7 +66,7 @@ fn equal_times_are_noted_with_the_step_of_the_clock() {
 #[test]
 fn missing_sizes_are_refused_where_they_are_needed() {
     refused("insert,a,1,\n", |_| {}, "1 of its writes have no size: set the bytes of a value");
-    refused("read,a,1,\n", |settings| settings.on_miss = OnMiss::Put, "to put after a miss");
+    refused("read,a,1,\n", |settings| settings.on_miss = MissAction::Put, "to put after a miss");
     refused("read,a,1,\n", |settings| settings.load = true, "keys to load have no size");
     assert!(planned("read,a,1,\n", |_| {}).is_ok(), "a read needs none");
     assert!(planned("insert,a,1,\n", |settings| settings.value_size = Some(5)).is_ok());
@@ -83,7 +83,7 @@ fn values_of_many_threads_take_no_memory_without_end() {
 
 #[test]
 fn clients_and_order_are_required_where_they_matter() {
-    let per_client = |settings: &mut ReplaySettings| settings.model = Model::ClosedPerClient;
+    let per_client = |settings: &mut ReplaySettings| settings.model = ReplayModel::ClosedPerClient;
     refused("read,a,1,\n", per_client, "it records no clients");
     refused("scan,a,1,\n", |settings| settings.engine = "map".to_owned(), "keeps no order of keys");
 }
@@ -143,7 +143,7 @@ fn a_delimiter_of_no_columns_is_refused() {
 fn several_processes_need_one_server() {
     let several = |settings: &mut ReplaySettings| {
         settings.engine = "map".to_owned();
-        settings.share = Some(Share { part: 0, of: 2 });
+        settings.share = Some(TraceShare { part: 0, of: 2 });
     };
     refused("read,a,1,\n", several, "several processes need one server");
 }

@@ -1,8 +1,8 @@
 //! A decoded request of a trace, and the format of its key.
 
-use manometer_trace::{Operation as Recorded, Record};
+use manometer_trace::{Record, TraceOperation};
 
-use crate::kv::request::Operation;
+use crate::kv::request::KvOperation;
 
 /// The alphabet of keys, in byte order: keys of one length sort as their ids do.
 const DIGITS: &[u8; 64] = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
@@ -25,19 +25,19 @@ pub(super) struct ReplayRequest {
     /// Length of the key in bytes.
     pub(super) key_bytes: u32,
     /// The operation.
-    pub(super) operation: Operation,
+    pub(super) operation: KvOperation,
 }
 
 /// The key-value operation for a recorded one. A block's number becomes a key, its content the value.
-pub(super) fn operation(recorded: Recorded) -> Operation {
+pub(super) fn operation(recorded: TraceOperation) -> KvOperation {
     match recorded {
-        Recorded::Get | Recorded::Read => Operation::Read,
-        Recorded::Put | Recorded::Write => Operation::Put,
-        Recorded::Insert => Operation::Insert,
-        Recorded::Update => Operation::Update,
-        Recorded::Delete | Recorded::Discard => Operation::Delete,
-        Recorded::Scan => Operation::Scan,
-        Recorded::ReadModifyWrite => Operation::ReadModifyWrite,
+        TraceOperation::Get | TraceOperation::Read => KvOperation::Read,
+        TraceOperation::Put | TraceOperation::Write => KvOperation::Put,
+        TraceOperation::Insert => KvOperation::Insert,
+        TraceOperation::Update => KvOperation::Update,
+        TraceOperation::Delete | TraceOperation::Discard => KvOperation::Delete,
+        TraceOperation::Scan => KvOperation::Scan,
+        TraceOperation::ReadModifyWrite => KvOperation::ReadModifyWrite,
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_key_is_as_long_as_recorded_where_there_is_room_for_its_id() {
-        let of = |key_size| key_bytes(&Record { key_size, ..Record::new(Recorded::Get, 1) });
+        let of = |key_size| key_bytes(&Record { key_size, ..Record::new(TraceOperation::Get, 1) });
         assert_eq!([None, Some(3), Some(40), Some(u32::MAX)].map(of), [11, 11, 40, KEY_BYTES_MAX]);
         assert_eq!(written(0, 11), b"-----------");
         assert_eq!(written(u64::MAX, 13), b"--Ezzzzzzzzzz");

@@ -1,7 +1,7 @@
 //! Valid combinations of model and timing: Table 4.2 of the KV-replay thesis, extended by the unordered model.
 
 use super::error::ReplayError;
-use super::settings::{Model, ReplaySettings, Timing};
+use super::settings::{ReplayModel, ReplaySettings, Timing};
 
 /// The range of the speed factor. Beyond it a span of hours is shorter than one request, or longer than a life.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
@@ -11,18 +11,18 @@ const THREADS_MAX: u32 = 1024;
 const THREADS_USUAL: u32 = 16;
 
 /// Why `model` cannot be combined with `time`, if it cannot.
-fn conflict(model: Model, time: Timing) -> Option<&'static str> {
+fn conflict(model: ReplayModel, time: Timing) -> Option<&'static str> {
     match (model, time) {
-        (Model::Open, Timing::Full) => Some(
+        (ReplayModel::Open, Timing::Full) => Some(
             "an open-loop replay does not wait for earlier requests, so at full speed it would \
              send all of them at once: write `original` or `scaled`, or choose `closed-conservative` or \
              `closed-unordered`",
         ),
-        (Model::ClosedPerClient, Timing::Full) => Some(
+        (ReplayModel::ClosedPerClient, Timing::Full) => Some(
             "without times the order of requests of different clients is undefined: write `original` or \
              `scaled`, or choose `closed-conservative` or `closed-unordered`",
         ),
-        (Model::ClosedUnordered, Timing::Original | Timing::Scaled) => Some(
+        (ReplayModel::ClosedUnordered, Timing::Original | Timing::Scaled) => Some(
             "an unordered replay ignores times: each thread sends when its last request completes. Write `full`, or \
              choose another model",
         ),
@@ -38,7 +38,7 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
         Some(threads) if threads == 0 || threads > THREADS_MAX => {
             bad("threads", threads.to_string(), "write a number from 1 to 1024")
         }
-        Some(threads) if threads > 1 && settings.model == Model::ClosedConservative => {
+        Some(threads) if threads > 1 && settings.model == ReplayModel::ClosedConservative => {
             let wanted = "in the model closed-conservative each request waits for all before it, which requires exactly \
                           one thread: write 1, or choose another model";
             bad("threads", threads.to_string(), wanted)
@@ -48,7 +48,7 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
 }
 
 /// Checks the combination of model, timing and factor.
-pub(crate) fn check_times(model: Model, time: Timing, factor: Option<f64>) -> Result<(), ReplayError> {
+pub(crate) fn check_times(model: ReplayModel, time: Timing, factor: Option<f64>) -> Result<(), ReplayError> {
     let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
     if let Some(why) = conflict(model, time) {
         return bad("time", format!("{} with the model {}", time.name(), model.name()), why);
@@ -73,7 +73,7 @@ fn check_share(settings: &ReplaySettings) -> Result<(), ReplayError> {
     if share.of == 0 || share.part >= share.of || share.of > THREADS_MAX {
         return Err(ReplayError::bad("share", got(), "parts count from 0, and there are at most 1024"));
     }
-    if share.of > 1 && settings.model == Model::ClosedConservative {
+    if share.of > 1 && settings.model == ReplayModel::ClosedConservative {
         let wanted = "in the model closed-conservative each request waits for all before it, which requires exactly one \
                       process: write one, or choose another model";
         return Err(ReplayError::bad("processes", share.of.to_string(), wanted));
@@ -84,7 +84,7 @@ fn check_share(settings: &ReplaySettings) -> Result<(), ReplayError> {
 /// The number of threads for `settings`; `at_once` is whether the engine answers without waiting.
 pub(super) fn threads(settings: &ReplaySettings, at_once: bool) -> u32 {
     let usual = match settings.model {
-        Model::ClosedConservative => 1,
+        ReplayModel::ClosedConservative => 1,
         // A second thread would only compete with the first for the processor.
         _ if at_once => 1,
         _ => THREADS_USUAL,
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn models_and_timings_go_together_as_in_the_table() {
-        let allowed = |model: Model| {
+        let allowed = |model: ReplayModel| {
             let goes = |time: &Timing| conflict(model, *time).is_none();
             [Timing::Full, Timing::Original, Timing::Scaled]
                 .into_iter()
@@ -106,10 +106,10 @@ mod tests {
                 .map(Timing::name)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(allowed(Model::Open), ["original", "scaled"]);
-        assert_eq!(allowed(Model::ClosedConservative), ["full", "original", "scaled"]);
-        assert_eq!(allowed(Model::ClosedPerClient), ["original", "scaled"]);
-        assert_eq!(allowed(Model::ClosedUnordered), ["full"]);
+        assert_eq!(allowed(ReplayModel::Open), ["original", "scaled"]);
+        assert_eq!(allowed(ReplayModel::ClosedConservative), ["full", "original", "scaled"]);
+        assert_eq!(allowed(ReplayModel::ClosedPerClient), ["original", "scaled"]);
+        assert_eq!(allowed(ReplayModel::ClosedUnordered), ["full"]);
     }
 
     #[test]
@@ -123,19 +123,19 @@ mod tests {
             assert!(text(ReplaySettings { factor: Some(factor), ..scaled.clone() }).contains("0.000001"), "{factor}");
         }
         assert!(text(ReplaySettings { factor: Some(2.0), ..settings.clone() }).contains("only `scaled`"));
-        let conservative = ReplaySettings { model: Model::ClosedConservative, ..settings.clone() };
+        let conservative = ReplaySettings { model: ReplayModel::ClosedConservative, ..settings.clone() };
         assert!(
             text(ReplaySettings { threads: Some(2), ..conservative.clone() }).contains("requires exactly one thread")
         );
         assert!(text(ReplaySettings { threads: Some(0), ..settings }).contains("from 1 to 1024"));
-        let share = Some(super::super::Share { part: 0, of: 2 });
+        let share = Some(super::super::TraceShare { part: 0, of: 2 });
         assert!(text(ReplaySettings { share, ..conservative }).contains("requires exactly one process"));
     }
 
     #[test]
     fn threads_are_as_many_as_the_model_can_use() {
         let of = |model, at_once| threads(&ReplaySettings { model, ..ReplaySettings::default() }, at_once);
-        assert_eq!((of(Model::Open, false), of(Model::Open, true)), (16, 1));
-        assert_eq!(of(Model::ClosedConservative, false), 1);
+        assert_eq!((of(ReplayModel::Open, false), of(ReplayModel::Open, true)), (16, 1));
+        assert_eq!(of(ReplayModel::ClosedConservative, false), 1);
     }
 }

@@ -23,17 +23,17 @@ use super::request::ReplayRequest;
 use super::schedule::{Schedule, margin_ns};
 use super::scheduling::SchedulingClass;
 use super::second_pass::reopen;
-use super::settings::{Model, ReplaySettings, Timing};
+use super::settings::{ReplayModel, ReplaySettings, Timing};
 use super::survey::hash_id;
 use super::workload::ReplayWorkload;
 use crate::error::WorkloadError;
+use crate::interface::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
 use crate::kv::gate::Gate;
 use crate::kv::manifest_options;
 use crate::kv::pace::wake_precisely;
-use crate::kv::request::Operation;
+use crate::kv::request::KvOperation;
 use crate::kv::sampler::Sampler;
 use crate::kv::storage::{self, EngineData, EngineRequest};
-use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
 
 /// How often the end of the threads is polled, in nanoseconds.
 const POLL_NS: u64 = 10_000_000;
@@ -64,7 +64,7 @@ pub fn run<C: Clock>(
         fill(&plan, place.seed, &*engine, &mut storage, &mut progress)?;
     }
     if !progress.is_stopped {
-        if plan.operations.iter().any(|operation| !matches!(operation, Operation::Read | Operation::Scan)) {
+        if plan.operations.iter().any(|operation| !matches!(operation, KvOperation::Read | KvOperation::Scan)) {
             storage.set_changed(&*engine).map_err(ReplayError::from)?;
         }
         let replayed = replay(&plan, place.seed, &*engine, clock, driver, is_reused)?;
@@ -146,7 +146,8 @@ fn replay<C: Clock>(
         Ok::<_, WorkloadError>((outcome, dispatch))
     })?;
     let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let whole = if plan.model == Model::Open { Some(leader_followers.dispatch()) } else { merge_dispatch(dispatch) };
+    let whole =
+        if plan.model == ReplayModel::Open { Some(leader_followers.dispatch()) } else { merge_dispatch(dispatch) };
     let ended_ns = counters.iter().map(ReplayCounters::ended_ns).max().unwrap_or(0);
     let length_ns = ended_ns.saturating_sub(began_ns);
     Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &counters, whole) })
@@ -177,10 +178,10 @@ fn source<'t, 'o>(
 ) -> RequestSource<'t, 'o> {
     let dispatch = || Box::new(Dispatch::new(plan.resolution));
     match (plan.model, plan.time) {
-        (Model::Open, _) => RequestSource::LeaderFollowers(leader_followers),
-        (Model::ClosedUnordered, _) | (_, Timing::Full) => RequestSource::Full(Lane::new(&receivers[0])),
-        (Model::ClosedConservative, _) => RequestSource::Paced(Lane::new(&receivers[0]), dispatch()),
-        (Model::ClosedPerClient, _) => RequestSource::Paced(Lane::new(&receivers[thread as usize]), dispatch()),
+        (ReplayModel::Open, _) => RequestSource::LeaderFollowers(leader_followers),
+        (ReplayModel::ClosedUnordered, _) | (_, Timing::Full) => RequestSource::Full(Lane::new(&receivers[0])),
+        (ReplayModel::ClosedConservative, _) => RequestSource::Paced(Lane::new(&receivers[0]), dispatch()),
+        (ReplayModel::ClosedPerClient, _) => RequestSource::Paced(Lane::new(&receivers[thread as usize]), dispatch()),
     }
 }
 

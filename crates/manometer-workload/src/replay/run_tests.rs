@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 
 use manometer_measure::{Column, MonotonicClock};
-use manometer_target::engine::{EngineError, OpenRequest, ScanVisitor, Session, SortedRecords, StateSampler};
+use manometer_target::engine::{EngineError, EngineSession, OpenRequest, ScanVisitor, SortedRecords, StateSampler};
 
 use super::*;
+use crate::interface::testing::RunToEnd;
 use crate::replay::TraceFile;
-use crate::workload::testing::RunToEnd;
 
 /// A directory with the trace `text`, and settings that replay it on `engine`.
 fn scene(text: &str, engine: &str) -> (tempfile::TempDir, ReplaySettings) {
@@ -41,7 +41,7 @@ impl Checking {
 
 struct CheckingSession<'a>(&'a Checking);
 
-impl Session for CheckingSession<'_> {
+impl EngineSession for CheckingSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         self.0.step(key, 1);
         std::thread::yield_now();
@@ -80,7 +80,7 @@ impl StateSampler for Silent {
 }
 
 impl Engine for Checking {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(CheckingSession(self))
     }
 
@@ -102,12 +102,12 @@ impl Engine for Checking {
 }
 
 /// The number of order violations of each owner that the engine counts, and the outcome that the replay reports.
-fn order_broken(model: Model, threads: u32, ordering_id: impl Fn(u64) -> u64) -> (u32, ReplayOutcome) {
+fn order_broken(model: ReplayModel, threads: u32, ordering_id: impl Fn(u64) -> u64) -> (u32, ReplayOutcome) {
     const REQUESTS: u64 = 3_000;
     let line = |number: u64| format!("0,{number},8,10,{},get,0\n", number % 11);
     let text: String = (0..REQUESTS).map(line).collect();
     let (_dir, settings) = scene(&text, "null");
-    let time = if model == Model::ClosedUnordered { Timing::Full } else { Timing::Original };
+    let time = if model == ReplayModel::ClosedUnordered { Timing::Full } else { Timing::Original };
     let settings = ReplaySettings { model, time, threads: Some(threads), ..settings };
     let mut key = Vec::new();
     let mut owner_of = HashMap::new();
@@ -124,9 +124,9 @@ fn order_broken(model: Model, threads: u32, ordering_id: impl Fn(u64) -> u64) ->
 
 #[test]
 fn ordered_models_keep_the_order_of_whom_they_say() {
-    let (broken, replayed) = order_broken(Model::ClosedConservative, 1, |_| 0);
+    let (broken, replayed) = order_broken(ReplayModel::ClosedConservative, 1, |_| 0);
     assert_eq!((broken, replayed.order_violations, replayed.ordered), (0, 0, true));
-    let (broken, replayed) = order_broken(Model::ClosedPerClient, 4, |number| number % 11);
+    let (broken, replayed) = order_broken(ReplayModel::ClosedPerClient, 4, |number| number % 11);
     assert_eq!((broken, replayed.order_violations, replayed.ordered), (0, 0, true));
 }
 
@@ -151,14 +151,14 @@ fn the_engine_that_checks_sees_when_order_breaks() {
 
 #[test]
 fn every_request_of_an_unordered_replay_is_sent_once() {
-    let (_, replayed) = order_broken(Model::ClosedUnordered, 4, |_| 0);
+    let (_, replayed) = order_broken(ReplayModel::ClosedUnordered, 4, |_| 0);
     assert!(!replayed.ordered);
 }
 
 /// The result of replaying the trace `before`, changed to `after` once it was surveyed.
 fn replay_changed(before: &str, after: &str) -> Result<ReplayOutcome, WorkloadError> {
     let (dir, settings) = scene(before, "map");
-    let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
+    let settings = ReplaySettings { model: ReplayModel::ClosedConservative, time: Timing::Full, ..settings };
     let mut plan = ReplayPlan::new(&settings).unwrap();
     std::fs::write(&settings.file.trace, after).unwrap();
     // As if it had changed after it was reopened: only its requests reveal the change.
@@ -193,7 +193,7 @@ fn a_trace_that_changed_before_its_second_reading_is_not_begun() {
 }
 
 /// Bytes that a thread allocates while it sends `requests` requests, from the first to the last.
-fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
+fn allocated_by_sending(requests: u64, model: ReplayModel, time: Timing) -> u64 {
     let line = |number: u64| {
         let op = if number.is_multiple_of(3) { "set" } else { "get" };
         format!("{},key{},40,{},7,{op},0\n", number / 100_000, number % 50, 50 + number % 300)
@@ -233,10 +233,10 @@ fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
 #[test]
 fn nothing_is_allocated_on_the_way() {
     for (model, time) in [
-        (Model::Open, Timing::Original),
-        (Model::ClosedConservative, Timing::Original),
-        (Model::ClosedPerClient, Timing::Original),
-        (Model::ClosedUnordered, Timing::Full),
+        (ReplayModel::Open, Timing::Original),
+        (ReplayModel::ClosedConservative, Timing::Original),
+        (ReplayModel::ClosedPerClient, Timing::Original),
+        (ReplayModel::ClosedUnordered, Timing::Full),
     ] {
         let allocated = allocated_by_sending(30_000, model, time);
         assert!(allocated < 100, "{model:?}: {allocated} allocations for 30,000 requests");
@@ -251,7 +251,7 @@ fn one_client(requests: u64) -> String {
 #[test]
 fn a_thread_that_panics_ends_the_replay_of_the_others() {
     let (_dir, settings) = scene(&one_client(100_000), "null");
-    let settings = ReplaySettings { model: Model::ClosedPerClient, threads: Some(16), ..settings };
+    let settings = ReplaySettings { model: ReplayModel::ClosedPerClient, threads: Some(16), ..settings };
     // The engine knows none of the keys, and panics.
     let engine = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
     let plan = ReplayPlan::new(&settings).unwrap();

@@ -22,7 +22,7 @@ pub struct ReplaySettings {
     #[serde(flatten)]
     pub file: TraceFile,
     /// Which requests wait for which answers.
-    pub model: Model,
+    pub model: ReplayModel,
     /// When requests are sent.
     pub time: Timing,
     /// The speed relative to the recording, with `time = "scaled"`: 2 halves the span.
@@ -35,14 +35,14 @@ pub struct ReplaySettings {
     /// Whether to load the keys that the trace requires, with their recorded sizes, before the first request.
     pub load: bool,
     /// What to do after a read misses.
-    pub on_miss: OnMiss,
+    pub on_miss: MissAction,
     /// Bytes of each value. Default: as recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_size: Option<u32>,
     /// The share of the trace that this process replays, if several replay it together.
     #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub share: Option<Share>,
+    pub share: Option<TraceShare>,
 }
 
 impl Default for ReplaySettings {
@@ -51,12 +51,12 @@ impl Default for ReplaySettings {
             engine: "rocksdb".to_owned(),
             options: None,
             file: TraceFile::default(),
-            model: Model::default(),
+            model: ReplayModel::default(),
             time: Timing::default(),
             factor: None,
             threads: None,
             load: false,
-            on_miss: OnMiss::default(),
+            on_miss: MissAction::default(),
             value_size: None,
             share: None,
         }
@@ -98,7 +98,7 @@ pub fn files_named(settings: &ReplaySettings) -> Vec<PathBuf> {
 /// Which requests wait for which answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Model {
+pub enum ReplayModel {
     /// No request waits for another.
     #[default]
     Open,
@@ -110,7 +110,7 @@ pub enum Model {
     ClosedUnordered,
 }
 
-impl Model {
+impl ReplayModel {
     /// All models.
     pub const ALL: [Self; 4] = [Self::Open, Self::ClosedConservative, Self::ClosedPerClient, Self::ClosedUnordered];
 
@@ -157,7 +157,7 @@ impl Timing {
 /// What to do after a read misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum OnMiss {
+pub enum MissAction {
     /// Nothing.
     #[default]
     Nothing,
@@ -167,7 +167,7 @@ pub enum OnMiss {
 
 /// A share of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct TraceShare {
     /// The index of the share, from 0.
     pub part: u32,
     /// The number of shares.

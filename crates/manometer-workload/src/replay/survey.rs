@@ -4,11 +4,11 @@ use std::hash::Hasher as _;
 
 use manometer_trace::key::IdHash;
 use manometer_trace::missing::MissingKeys;
-use manometer_trace::{Operation, Record, TraceError};
+use manometer_trace::{Record, TraceError, TraceOperation};
 
 use super::request::key_bytes;
 use super::schedule::DueTimes;
-use super::settings::{Model, Share, TraceFile};
+use super::settings::{ReplayModel, TraceFile, TraceShare};
 
 /// How far times may go back, in nanoseconds: concurrent recording threads interleave by less.
 pub(crate) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
@@ -23,16 +23,16 @@ pub(crate) fn hash_id(id: u64) -> u64 {
 
 /// The id whose order `model` preserves: that of the client or of the key. A model without order partitions by key.
 #[inline]
-pub(crate) fn ordering_id(model: Model, record: &Record) -> u64 {
+pub(crate) fn ordering_id(model: ReplayModel, record: &Record) -> u64 {
     match model {
-        Model::ClosedPerClient => record.client.unwrap_or(0),
+        ReplayModel::ClosedPerClient => record.client.unwrap_or(0),
         _ => record.key,
     }
 }
 
 /// Whether `record` belongs to `share`.
 #[inline]
-pub(crate) fn is_in_share(share: Option<Share>, model: Model, record: &Record) -> bool {
+pub(crate) fn is_in_share(share: Option<TraceShare>, model: ReplayModel, record: &Record) -> bool {
     share.is_none_or(|share| hash_id(ordering_id(model, record)) % u64::from(share.of) == u64::from(share.part))
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Survey {
     pub(crate) span_ns: u64,
     pub(crate) step_ns: u64,
     /// Of the share: requests by operation number.
-    pub(crate) operations: [u64; Operation::ALL.len()],
+    pub(crate) operations: [u64; TraceOperation::ALL.len()],
     /// Of the share: stores, and reads, whose value size is not recorded.
     pub(crate) stores_unsized: u64,
     pub(crate) reads_unsized: u64,
@@ -87,8 +87,8 @@ pub(crate) struct Survey {
 /// Reads the trace `file` to its end, or to its last good record.
 pub(crate) fn survey(
     file: &TraceFile,
-    model: Model,
-    share: Option<Share>,
+    model: ReplayModel,
+    share: Option<TraceShare>,
     with_required: bool,
 ) -> Result<Survey, TraceError> {
     let mut trace = manometer_trace::open(&file.trace, &file.options()?)?;
@@ -113,14 +113,14 @@ pub(crate) fn survey(
 /// Accumulates the survey record by record.
 struct Surveyor {
     survey: Survey,
-    model: Model,
-    share: Option<Share>,
+    model: ReplayModel,
+    share: Option<TraceShare>,
     times: DueTimes,
     keys: Option<MissingKeys>,
 }
 
 impl Surveyor {
-    fn new(model: Model, share: Option<Share>, with_required: bool) -> Self {
+    fn new(model: ReplayModel, share: Option<TraceShare>, with_required: bool) -> Self {
         Self {
             survey: Survey::default(),
             model,
@@ -161,7 +161,7 @@ impl Surveyor {
             Some(offset) => {
                 let bytes = record.value_size.unwrap_or(0);
                 survey.reach_bytes = survey.reach_bytes.max(offset.saturating_add(bytes));
-                if record.operation != Operation::Discard {
+                if record.operation != TraceOperation::Discard {
                     survey.moved_max = survey.moved_max.max(bytes);
                 }
             }
@@ -198,8 +198,8 @@ impl Surveyor {
 }
 
 /// Whether the operation reads a value.
-pub(crate) fn is_read(operation: Operation) -> bool {
-    matches!(operation, Operation::Get | Operation::Read)
+pub(crate) fn is_read(operation: TraceOperation) -> bool {
+    matches!(operation, TraceOperation::Get | TraceOperation::Read)
 }
 
 /// The largest power of ten, up to a minute, that divides both `step_ns`, 0 at first, and `time_ns`.
@@ -221,7 +221,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
         std::fs::write(&file.trace, text).unwrap();
-        survey(&file, Model::Open, None, with_required).unwrap()
+        survey(&file, ReplayModel::Open, None, with_required).unwrap()
     }
 
     #[test]
@@ -256,22 +256,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
         std::fs::write(&file.trace, (0..90).map(|key| format!("read,{key},1,{key}\n")).collect::<String>()).unwrap();
-        let found = survey(&file, Model::Open, Some(Share { part: 0, of: 3 }), true).unwrap();
+        let found = survey(&file, ReplayModel::Open, Some(TraceShare { part: 0, of: 3 }), true).unwrap();
         assert!(found.requests < 90 && found.all_requests == 90);
         assert_eq!((found.required.len(), found.size_max), (90, 89));
     }
 
     #[test]
     fn shares_make_the_whole_and_keep_owners_together() {
-        for model in Model::ALL {
+        for model in ReplayModel::ALL {
             for number in 0..100 {
-                let record = Record { client: Some(number % 7), ..Record::new(Operation::Get, number) };
-                let parts = (0..4).filter(|part| is_in_share(Some(Share { part: *part, of: 4 }), model, &record));
+                let record = Record { client: Some(number % 7), ..Record::new(TraceOperation::Get, number) };
+                let parts = (0..4).filter(|part| is_in_share(Some(TraceShare { part: *part, of: 4 }), model, &record));
                 assert_eq!(parts.count(), 1);
             }
         }
-        let one = |key| Record { client: Some(5), ..Record::new(Operation::Get, key) };
-        let share = |record: &Record| hash_id(ordering_id(Model::ClosedPerClient, record));
+        let one = |key| Record { client: Some(5), ..Record::new(TraceOperation::Get, key) };
+        let share = |record: &Record| hash_id(ordering_id(ReplayModel::ClosedPerClient, record));
         assert_eq!(share(&one(1)), share(&one(2)));
     }
 }

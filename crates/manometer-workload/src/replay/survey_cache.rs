@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use manometer_trace::TraceError;
 
-use super::settings::{Model, Share, TraceFile};
+use super::settings::{ReplayModel, TraceFile, TraceShare};
 use super::survey::{RequiredKey, Survey, survey};
 use crate::kv::values::VALUE_BYTES_MAX;
 
@@ -69,8 +69,8 @@ impl SurveyResult {
     /// Surveys the trace. Returns the required keys separately.
     pub(crate) fn read(
         file: &TraceFile,
-        model: Model,
-        share: Option<Share>,
+        model: ReplayModel,
+        share: Option<TraceShare>,
         with_required: bool,
     ) -> Result<(Self, Vec<RequiredKey>), TraceError> {
         // Taken before reading, so that a change during the reading is noticed.
@@ -85,7 +85,7 @@ impl SurveyResult {
 #[derive(Debug, PartialEq)]
 struct SurveyKey {
     file: TraceFile,
-    share: Option<(Share, Model)>,
+    share: Option<(TraceShare, ReplayModel)>,
     with_required: bool,
     stamp: FileStamp,
 }
@@ -96,8 +96,8 @@ static CACHE: Mutex<Vec<(SurveyKey, Arc<SurveyResult>)>> = Mutex::new(Vec::new()
 /// The survey of the trace `file`, from the cache if the file has not changed.
 pub(crate) fn cached_survey(
     file: &TraceFile,
-    model: Model,
-    share: Option<Share>,
+    model: ReplayModel,
+    share: Option<TraceShare>,
     with_required: bool,
 ) -> Result<Arc<SurveyResult>, TraceError> {
     let read =
@@ -126,12 +126,12 @@ mod tests {
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
         let of = |model, with_required| cached_survey(&file, model, None, with_required).unwrap();
         std::fs::write(&file.trace, "read,a,1,5\nread,b,2,\n").unwrap();
-        let first = of(Model::Open, false);
-        assert!(Arc::ptr_eq(&first, &of(Model::ClosedPerClient, false)), "the model makes no difference");
-        let loading = of(Model::Open, true);
+        let first = of(ReplayModel::Open, false);
+        assert!(Arc::ptr_eq(&first, &of(ReplayModel::ClosedPerClient, false)), "the model makes no difference");
+        let loading = of(ReplayModel::Open, true);
         assert_eq!(loading.load_size, LoadSize { keys: 2, key_bytes: 22, value_bytes: 5, unsized_keys: 1 });
-        assert!(loading.survey.required.is_empty() && Arc::ptr_eq(&loading, &of(Model::Open, true)));
+        assert!(loading.survey.required.is_empty() && Arc::ptr_eq(&loading, &of(ReplayModel::Open, true)));
         std::fs::write(&file.trace, "read,a,1,5\nread,b,2,\nread,c,3,\n").unwrap();
-        assert_eq!((first.survey.requests, of(Model::Open, false).survey.requests), (2, 3));
+        assert_eq!((first.survey.requests, of(ReplayModel::Open, false).survey.requests), (2, 3));
     }
 }

@@ -9,10 +9,10 @@ use manometer_target::engine::Engine;
 use super::client::ReplayCounters;
 use super::schedule::Schedule;
 use crate::error::WorkloadError;
+use crate::interface::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 use crate::kv::gate::Gate;
 use crate::kv::sampler::Sampler;
-use crate::sample::Counts;
-use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
+use crate::sample::SampleCounts;
 
 /// How long after `go` the first request is due, in nanoseconds, and by how much a pause delays the others: enough for
 /// every thread to wait by then.
@@ -165,8 +165,8 @@ impl Workload for ReplayWorkload<'_> {
         Ok(ChangeOutcome::Applied { settings, counts: None, script: None })
     }
 
-    fn take_counts(&mut self, _: u64) -> Option<Counts> {
-        Some(Counts { operations: self.sampler.take(), ..Counts::default() })
+    fn take_counts(&mut self, _: u64) -> Option<SampleCounts> {
+        Some(SampleCounts { operations: self.sampler.take(), ..SampleCounts::default() })
     }
 
     fn take_events(&mut self) -> Vec<WorkloadEvent> {

@@ -1,6 +1,6 @@
 //! Verdicts as JUnit XML for continuous integration: a test per phase, and one for the result as a whole.
 
-use manometer_analysis::compare::{Comparison, Gate, PhaseComparison, PhaseSeries, SeriesComparison};
+use manometer_analysis::compare::{Comparison, GateResult, PhaseComparison, PhaseSeries, SeriesComparison};
 use manometer_analysis::verdict::{Grade, Verdict};
 
 use super::result::ComparisonResult;
@@ -58,10 +58,10 @@ fn of_series(phase: &PhaseSeries, series: &SeriesComparison) -> TestResult {
     of_gate(phase.gate(), || text::series_sentence(phase, series))
 }
 
-fn of_gate(gate: Gate, message: impl Fn() -> String) -> TestResult {
+fn of_gate(gate: GateResult, message: impl Fn() -> String) -> TestResult {
     match gate {
-        Gate::NoWorse => TestResult::Passed,
-        Gate::Worse => TestResult::Failed(message()),
-        Gate::Undecided => TestResult::Undecided(message()),
+        GateResult::NoWorse => TestResult::Passed,
+        GateResult::Worse => TestResult::Failed(message()),
+        GateResult::Undecided => TestResult::Undecided(message()),
     }
 }

@@ -6,7 +6,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{CompareError, Gate, RunSet, compare_pair, compare_series};
+use manometer_analysis::compare::{CompareError, ComparedRuns, GateResult, compare_pair, compare_series};
 use manometer_measure::{Share, recording};
 
 use self::result::ComparisonResult;
@@ -56,15 +56,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         ComparisonResult::Series(series) => series.gate(),
     };
     let is_passed = match gate {
-        Gate::NoWorse => Some(true),
-        Gate::Worse => Some(false),
-        Gate::Undecided => None,
+        GateResult::NoWorse => Some(true),
+        GateResult::Worse => Some(false),
+        GateResult::Undecided => None,
     };
     Ok(ExitStatus::of_gate(is_passed, args.allow_undecided))
 }
 
 fn compare(args: &Args) -> Result<ComparisonResult, CompareError> {
-    let runs = args.recordings.iter().map(|path| RunSet::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let runs = args.recordings.iter().map(|path| ComparedRuns::read(path)).collect::<Result<Vec<_>, _>>()?;
     match runs.as_slice() {
         [a, b] => compare_pair(a, b, args.bound.0).map(ComparisonResult::Pair),
         series => compare_series(series, args.bound.0).map(ComparisonResult::Series),

@@ -2,7 +2,7 @@
 
 use comfy_table::Cell;
 use manometer_analysis::compare::{
-    Comparison, Direction, Gate, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries, PhaseVerdict,
+    Comparison, Direction, GateResult, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries, PhaseVerdict,
     PressureComparison, SeriesComparison,
 };
 use manometer_analysis::needed_length::duration as at_least;
@@ -52,13 +52,13 @@ fn pair(pair: &Comparison) -> String {
 }
 
 /// What the gate says, as the exit status does.
-fn gate_sentence(gate: Gate, verdict: &Verdict, bound: f64) -> String {
+fn gate_sentence(gate: GateResult, verdict: &Verdict, bound: f64) -> String {
     let bound = percent(bound);
     match gate {
-        Gate::NoWorse => format!("No worse: no phase loses more than {bound}."),
-        Gate::Worse => format!("Worse: at least one phase loses more than {bound}."),
-        Gate::Undecided if verdict.grade == Grade::Void => "Undecided: the result is void.".to_owned(),
-        Gate::Undecided => {
+        GateResult::NoWorse => format!("No worse: no phase loses more than {bound}."),
+        GateResult::Worse => format!("Worse: at least one phase loses more than {bound}."),
+        GateResult::Undecided if verdict.grade == Grade::Void => "Undecided: the result is void.".to_owned(),
+        GateResult::Undecided => {
             format!("Undecided: not every phase is shown to lose less than {bound}, and none to lose more.")
         }
     }
@@ -207,10 +207,12 @@ fn phase_verdict(phase: &PhaseComparison) -> String {
     match (phase.verdict, phase.gate, &phase.reason) {
         (PhaseVerdict::Same, ..) => "same".to_owned(),
         (PhaseVerdict::Different, ..) => phase.direction.map_or("different", direction).to_owned(),
-        (PhaseVerdict::Unknown, Gate::NoWorse, _) => "no worse".to_owned(),
-        (PhaseVerdict::Unknown, Gate::Worse, _) => "WORSE".to_owned(),
-        (PhaseVerdict::Unknown, Gate::Undecided, Some(reason)) => format!("undecided: {reason}{}", lengths(phase)),
-        (PhaseVerdict::Unknown, Gate::Undecided, None) => match (phase.needed_s, phase.runs_needed) {
+        (PhaseVerdict::Unknown, GateResult::NoWorse, _) => "no worse".to_owned(),
+        (PhaseVerdict::Unknown, GateResult::Worse, _) => "WORSE".to_owned(),
+        (PhaseVerdict::Unknown, GateResult::Undecided, Some(reason)) => {
+            format!("undecided: {reason}{}", lengths(phase))
+        }
+        (PhaseVerdict::Unknown, GateResult::Undecided, None) => match (phase.needed_s, phase.runs_needed) {
             (None, None) => {
                 "undecided: the ratio is too close to the bound, 1000 more runs would not decide it".to_owned()
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use manometer_measure::{ByteSize, Rate, Span};
 use manometer_trace::TraceForm;
 use manometer_workload::io::{BlockReplaySettings, FileReuse, IoEngine, IoJob, IoSettings};
-use manometer_workload::replay::{Model, Timing};
+use manometer_workload::replay::{ReplayModel, Timing};
 
 use crate::output::Format;
 use crate::parse::from_name;
@@ -93,8 +93,8 @@ pub struct Args {
     pub(super) form: TraceForm,
 
     /// Dependencies between requests of the trace: open, closed-conservative or closed-unordered
-    #[arg(long, value_parser = from_name::<Model>, requires = "trace")]
-    pub(super) model: Option<Model>,
+    #[arg(long, value_parser = from_name::<ReplayModel>, requires = "trace")]
+    pub(super) model: Option<ReplayModel>,
 
     /// Times of the requests of the trace: original, scaled (with --factor) or full
     #[arg(long, value_parser = from_name::<Timing>, requires = "trace")]

@@ -4,10 +4,10 @@ use manometer_measure::histogram::PERCENTILES;
 use manometer_workload::io::IoJob;
 use serde_json::{Map, Value, json};
 
-use super::summary::{Direction, Summary};
+use super::summary::{Direction, IoSummary};
 
 /// One document.
-pub(super) fn document(summary: &Summary, job: &IoJob) -> Value {
+pub(super) fn document(summary: &IoSummary, job: &IoJob) -> Value {
     let mut document = json!({
         "iops": summary.requests() as f64 / summary.seconds,
         "cpu_s_per_million": summary.cpu_s_per_million(),

@@ -12,13 +12,13 @@ use std::sync::atomic::Ordering;
 use manometer_measure::MonotonicClock;
 use manometer_session::error::SessionError;
 use manometer_session::protocol::{Control, Message};
-use manometer_session::session;
-use manometer_session::single::{self, Observer};
+use manometer_session::single::{self, MessageHandler};
+use manometer_session::worker_loop;
+use manometer_workload::interface::WorkloadData;
 use manometer_workload::io::{self, IoJob};
-use manometer_workload::workload::WorkloadData;
 
 use self::live::LiveText;
-use self::summary::Summary;
+use self::summary::IoSummary;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
 use crate::process;
@@ -44,13 +44,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 /// Runs the workload until it ends, its time is over, or a signal arrives.
-fn measure(args: &Args, job: &IoJob) -> Result<Summary, SessionError> {
+fn measure(args: &Args, job: &IoJob) -> Result<IoSummary, SessionError> {
     let interrupted = process::interruption().map_err(SessionError::Disconnected)?;
     let live = (args.format == Format::Text).then(|| LiveText::new(std::io::stderr().is_terminal()));
-    let mut observer = IoObserver { summary: Summary::default(), live, seconds: args.seconds(), end_ns: None };
+    let mut observer = IoObserver { summary: IoSummary::default(), live, seconds: args.seconds(), end_ns: None };
     let (job, interval_ns) = (job.clone(), args.interval.nanoseconds());
     single::run_work("io", &interrupted, &mut observer, move |controls, sink| {
-        session::with_session(interval_ns, controls, sink, &MonotonicClock, |session| {
+        worker_loop::with_session(interval_ns, controls, sink, &MonotonicClock, |session| {
             io::run(&job, session, &MonotonicClock).map(|()| WorkloadData::default())
         })
     })?;
@@ -60,14 +60,14 @@ fn measure(args: &Args, job: &IoJob) -> Result<Summary, SessionError> {
 
 /// Takes the messages of the workload into the summary and prints them.
 struct IoObserver {
-    summary: Summary,
+    summary: IoSummary,
     live: Option<LiveText>,
     seconds: Option<f64>,
     /// When the time is over; none before the workload is ready, and for a trace.
     end_ns: Option<u64>,
 }
 
-impl Observer for IoObserver {
+impl MessageHandler for IoObserver {
     fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control> {
         let is_ready = matches!(message, Message::Ready { .. });
         if is_ready {
@@ -88,7 +88,7 @@ impl Observer for IoObserver {
     }
 }
 
-fn print(args: &Args, job: &IoJob, summary: &Summary) -> anyhow::Result<ExitStatus> {
+fn print(args: &Args, job: &IoJob, summary: &IoSummary) -> anyhow::Result<ExitStatus> {
     if summary.is_empty() {
         anyhow::bail!("stopped before anything was measured");
     }

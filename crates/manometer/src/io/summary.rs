@@ -28,7 +28,7 @@ pub(super) struct Direction {
 
 /// One run, added up.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(super) struct IoSummary {
     pub(super) directions: [Direction; 2],
     pub(super) facts: Settings,
     pub(super) changes: Vec<Value>,
@@ -44,7 +44,7 @@ pub(super) struct Summary {
     pub(super) replayed: Option<Box<ReplayOutcome>>,
 }
 
-impl Summary {
+impl IoSummary {
     pub(super) fn message(&mut self, message: Message) {
         match message {
             Message::Ready { facts } => {

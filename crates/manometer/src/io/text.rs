@@ -5,11 +5,11 @@ use comfy_table::{CellAlignment, Table};
 use manometer_measure::histogram::PERCENTILES;
 
 use super::live::microseconds;
-use super::summary::Summary;
+use super::summary::IoSummary;
 use crate::fidelity::fidelity_text;
 
 /// A row for each direction, then time, CPU and fidelity.
-pub(super) fn text(summary: &Summary) -> String {
+pub(super) fn text(summary: &IoSummary) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY);
     let percentiles = PERCENTILES.iter().map(|(name, _)| format!("{name} µs"));

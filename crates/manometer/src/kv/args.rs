@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_measure::{ByteSize, Span};
-use manometer_session::find_max::Goal;
+use manometer_session::find_max::LatencyGoal;
 use manometer_workload::kv::{ArrivalKind, KeyDistribution, LoadMethod, RateForm};
 
 use crate::output::Format;
@@ -93,7 +93,7 @@ pub struct Args {
     pub(super) find_max: bool,
     /// Goal of --find-max: a percentile of the response time and its maximum.
     #[arg(long, default_value = "p99<=50ms", requires = "find_max")]
-    pub(super) goal: Goal,
+    pub(super) goal: LatencyGoal,
     /// Share of each rate that must be achieved with --find-max.
     #[arg(long, default_value_t = 0.95, requires = "find_max")]
     pub(super) achieved: f64,

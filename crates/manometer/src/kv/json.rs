@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::summary::Summary;
+use super::summary::KvSummary;
 use crate::latency::add_operations;
 
 /// One document.
-pub(super) fn document(summary: &Summary) -> Value {
+pub(super) fn document(summary: &KvSummary) -> Value {
     let mut document = json!({
         "throughput": {"mean": summary.rate(summary.requests()), "unit": "ops/s", "samples": summary.totals.samples},
         "seconds": summary.totals.length_ns as f64 / 1e9,

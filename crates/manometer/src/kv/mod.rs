@@ -17,13 +17,13 @@ use manometer_measure::{Span, recording};
 use manometer_session::error::SessionError;
 use manometer_session::find_max::{FindMax, FindMaxRequest};
 use manometer_session::protocol::{DatabaseReuse, Job};
-use manometer_session::single::{self, Observer};
+use manometer_session::single::{self, MessageHandler};
 use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
 use self::loading_bar::LoadingBar;
 use self::settings::{planned, settings};
-use self::summary::Summary;
+use self::summary::KvSummary;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
 use crate::process;
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.find_max {
         return find_max(args, &job, seconds);
     }
-    let mut summary = Summary::new(args.format == Format::Text, pace, [args.warmup, seconds]);
+    let mut summary = KvSummary::new(args.format == Format::Text, pace, [args.warmup, seconds]);
     if let Err(error) = run_alone(args, &job, &mut summary)? {
         return failed(error);
     }
@@ -85,7 +85,7 @@ fn find_max(args: &Args, job: &Job, seconds: f64) -> anyhow::Result<ExitStatus> 
 }
 
 /// Runs the workload to its end and removes its data unless `--keep` or `--reuse` is given.
-fn run_alone(args: &Args, job: &Job, observer: &mut dyn Observer) -> anyhow::Result<Result<(), SessionError>> {
+fn run_alone(args: &Args, job: &Job, observer: &mut dyn MessageHandler) -> anyhow::Result<Result<(), SessionError>> {
     let mut observer = LoadingBar::new(observer);
     let data = match single::run(job, &*process::interruption()?, &mut observer) {
         Ok(data) => data,

@@ -6,7 +6,7 @@ use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
 use manometer_session::protocol::{Control, Message};
 use manometer_session::sample_totals::SampleTotals;
-use manometer_session::single::Observer;
+use manometer_session::single::MessageHandler;
 use manometer_workload::kv::PacePlan;
 use manometer_workload::sample::Sample;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::output;
 use crate::text::plain;
 
 /// The result so far.
-pub(super) struct Summary {
+pub(super) struct KvSummary {
     pub(super) live: bool,
     pub(super) facts: Settings,
     pub(super) pace: PacePlan,
@@ -32,7 +32,7 @@ pub(super) struct Summary {
     pub(super) state: BTreeMap<String, f64>,
 }
 
-impl Summary {
+impl KvSummary {
     /// An empty result; `live` prints a line for each sample. The seconds are those of the warm-up and of the run.
     pub(super) fn new(live: bool, pace: PacePlan, [warmup_s, seconds]: [f64; 2]) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Summary {
     }
 }
 
-impl Observer for Summary {
+impl MessageHandler for KvSummary {
     fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control> {
         match message {
             Message::Ready { facts } => {

@@ -2,12 +2,12 @@
 
 use comfy_table::Table;
 
-use super::summary::Summary;
+use super::summary::KvSummary;
 use crate::latency::latency_row;
 use crate::number::number;
 
 /// A row for each operation, then the rate.
-pub(super) fn text(summary: &Summary) -> String {
+pub(super) fn text(summary: &KvSummary) -> String {
     let mut text = latencies(summary).to_string();
     if let (Some(asked), Some(achieved)) = (summary.offered_rate(), summary.rate(summary.requests())) {
         text += &format!(
@@ -21,7 +21,7 @@ pub(super) fn text(summary: &Summary) -> String {
     text
 }
 
-fn latencies(summary: &Summary) -> Table {
+fn latencies(summary: &KvSummary) -> Table {
     let head = ["operation", "requests", "not found", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
     let mut table = crate::table::table(&head, 1);
     for (name, all) in &summary.totals.operations {

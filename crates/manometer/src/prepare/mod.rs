@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::experiment_error::{refuse, wrong_file};
-use crate::progress::{Form, Progress};
+use crate::progress::{Progress, ProgressFormat};
 use crate::{preparation, process};
 
 pub use self::args::Args;
@@ -79,7 +79,7 @@ fn perform(args: &Args, experiment: &Experiment) -> anyhow::Result<ExitStatus> {
         created: &created,
         interrupted: &interrupted,
     };
-    let mut progress = Progress::new(experiment, Form::Text);
+    let mut progress = Progress::new(experiment, ProgressFormat::Text);
     let outcome = conductor::prepare(experiment, &setup, &mut |update| progress.show(&update));
     progress.finish();
     match outcome {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_measure::Span;
-use manometer_workload::replay::{Model, OnMiss, Timing};
+use manometer_workload::replay::{MissAction, ReplayModel, Timing};
 
 use crate::output::Format;
 use crate::parse::from_name;
@@ -31,8 +31,8 @@ pub struct Args {
     #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
     pub(super) option: Vec<String>,
     /// Dependencies between requests: open, closed-conservative, closed-per-client or closed-unordered.
-    #[arg(long, value_parser = from_name::<Model>, default_value = "open")]
-    pub(super) model: Model,
+    #[arg(long, value_parser = from_name::<ReplayModel>, default_value = "open")]
+    pub(super) model: ReplayModel,
     /// Times of the requests: original, scaled (with --factor) or full, which is as fast as possible.
     #[arg(long, value_parser = from_name::<Timing>, default_value = "original")]
     pub(super) time: Timing,
@@ -55,8 +55,8 @@ pub struct Args {
     #[arg(long)]
     pub(super) load: bool,
     /// Request after a read miss: nothing, or put, as with a look-aside cache.
-    #[arg(long, value_parser = from_name::<OnMiss>, default_value = "nothing")]
-    pub(super) on_miss: OnMiss,
+    #[arg(long, value_parser = from_name::<MissAction>, default_value = "nothing")]
+    pub(super) on_miss: MissAction,
     /// Size of each value in bytes; by default as in the trace.
     #[arg(long)]
     pub(super) value_size: Option<u32>,

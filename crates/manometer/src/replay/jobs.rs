@@ -1,7 +1,7 @@
 //! The jobs of the processes, from the flags.
 
 use manometer_session::protocol::{DatabaseReuse, Job};
-use manometer_workload::replay::{ReplaySettings, Share, TraceFile};
+use manometer_workload::replay::{ReplaySettings, TraceFile, TraceShare};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::args::Args;
@@ -48,7 +48,7 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
 /// A job for each process.
 pub(super) fn jobs(args: &Args, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>> {
     let processes = args.processes();
-    let share = |part| (processes > 1).then_some(Share { part, of: processes });
+    let share = |part| (processes > 1).then_some(TraceShare { part, of: processes });
     let job = |part| {
         let settings = ReplaySettings { share: share(part), ..settings.clone() };
         // A wrong setting is refused before any process starts; each process reads the trace itself.

@@ -3,11 +3,11 @@
 use manometer_session::group::HostClock;
 use serde_json::{Value, json};
 
-use super::summary::Summary;
+use super::summary::TraceReplaySummary;
 use crate::latency::add_operations;
 
 /// One document.
-pub(super) fn document(summary: &Summary) -> Value {
+pub(super) fn document(summary: &TraceReplaySummary) -> Value {
     let mean = summary.seconds().map(|seconds| summary.answered() as f64 / seconds);
     let mut document = json!({
         "requests": summary.replayed.as_ref().map_or(summary.answered(), |replayed| replayed.sent),

@@ -13,7 +13,7 @@ use manometer_session::protocol::Job;
 use manometer_session::{group, single};
 
 use self::jobs::{jobs, settings};
-use self::summary::Summary;
+use self::summary::TraceReplaySummary;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
 use crate::process;
@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(jobs) => jobs,
         Err(error) => return Ok(wrong_request(error)),
     };
-    let mut summary = Summary::new(args.format == Format::Text, jobs.len());
+    let mut summary = TraceReplaySummary::new(args.format == Format::Text, jobs.len());
     let interrupted = process::interruption()?;
     let ended = match &jobs[..] {
         [job] if args.on.is_empty() => replay_here(job, args.keeps(), &interrupted, &mut summary)?,
@@ -60,7 +60,7 @@ fn replay_here(
     job: &Job,
     keep: bool,
     interrupted: &AtomicBool,
-    summary: &mut Summary,
+    summary: &mut TraceReplaySummary,
 ) -> anyhow::Result<Result<(), (bool, anyhow::Error)>> {
     // No other process uses the data: it is removed here.
     let job = Job { removes: false, ..job.clone() };

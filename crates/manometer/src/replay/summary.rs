@@ -8,7 +8,7 @@ use manometer_measure::plan::Settings;
 use manometer_session::group::{GroupObserver, HostClock};
 use manometer_session::protocol::{Control, Message};
 use manometer_session::sample_totals::SampleTotals;
-use manometer_session::single::Observer;
+use manometer_session::single::MessageHandler;
 use manometer_workload::sample::Sample;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::output;
 use crate::text::plain;
 
 /// The result so far.
-pub(super) struct Summary {
+pub(super) struct TraceReplaySummary {
     pub(super) live: bool,
     pub(super) processes: usize,
     pub(super) facts: Settings,
@@ -30,7 +30,7 @@ pub(super) struct Summary {
     pub(super) failure: Option<String>,
 }
 
-impl Summary {
+impl TraceReplaySummary {
     /// An empty result; `live` prints a line for each sample of the first process.
     pub(super) fn new(live: bool, processes: usize) -> Self {
         Self {
@@ -151,7 +151,7 @@ impl Summary {
     }
 }
 
-impl GroupObserver for Summary {
+impl GroupObserver for TraceReplaySummary {
     fn receive(&mut self, index: usize, message: Message) {
         self.handle_message(index, message);
     }
@@ -162,7 +162,7 @@ impl GroupObserver for Summary {
     }
 }
 
-impl Observer for Summary {
+impl MessageHandler for TraceReplaySummary {
     fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
         let is_ready = matches!(message, Message::Ready { .. });
         self.handle_message(0, message);

@@ -1,12 +1,12 @@
 //! The result as text.
 
-use super::summary::Summary;
+use super::summary::TraceReplaySummary;
 use crate::fidelity::fidelity_text;
 use crate::latency::latency_row;
 use crate::number::number;
 
 /// The findings, a row for each operation, the throughput and the fidelity.
-pub(super) fn text(summary: &Summary) -> String {
+pub(super) fn text(summary: &TraceReplaySummary) -> String {
     let mut text = String::new();
     for finding in summary.findings() {
         text += &format!("{}\n\n", finding.text);
@@ -25,7 +25,7 @@ pub(super) fn text(summary: &Summary) -> String {
     text
 }
 
-fn latencies(summary: &Summary) -> String {
+fn latencies(summary: &TraceReplaySummary) -> String {
     let head = ["operation", "requests", "not found", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
     let mut table = crate::table::table(&head, 1);
     for (name, all) in &summary.totals.operations {

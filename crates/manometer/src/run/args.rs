@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use manometer_measure::Rate;
 
 use crate::output::Format;
-use crate::progress::Form;
+use crate::progress::ProgressFormat;
 
 /// Run experiments and write recordings with their report.
 ///
@@ -53,7 +53,7 @@ pub struct Args {
     pub(super) allow_undecided: bool,
     /// Format of progress on standard error.
     #[arg(long, value_enum, default_value_t)]
-    pub(super) progress: Form,
+    pub(super) progress: ProgressFormat,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

@@ -43,7 +43,7 @@ fn suite(recorded: &AnalysedRecording) -> Suite {
     suite
 }
 
-fn result(phase: &PhaseGoal, summary: &manometer_analysis::summary::Summary, limit: &str) -> TestResult {
+fn result(phase: &PhaseGoal, summary: &manometer_analysis::summary::RunSummary, limit: &str) -> TestResult {
     match phase.met {
         Some(true) => TestResult::Passed,
         Some(false) => {

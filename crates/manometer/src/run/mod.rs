@@ -18,7 +18,7 @@ use manometer_experiment::{Experiment, file};
 use manometer_measure::event::RunStatus;
 
 use self::out::{default_out, device_directory_of};
-use self::session::Session;
+use self::session::RunContext;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::experiment_error::{refuse, wrong_file};
 use crate::process;
@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let interrupted = process::interruption()?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&files[0].1.name));
-    let session = Session { args, interrupted: &interrupted };
+    let session = RunContext { args, interrupted: &interrupted };
     let outcome = match only_run(&planned) {
         Some(experiment) => single::run(&session, &out, experiment, &planned.fits),
         None => queue::run(&session, &out, &files, &planned),

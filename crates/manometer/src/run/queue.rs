@@ -9,14 +9,14 @@ use manometer_experiment::queue::{PlannedSet, Queue, RunState, unlike_states};
 use manometer_measure::event::RunStatus;
 use manometer_report::AnalysedRecording;
 
-use super::session::Session;
+use super::session::RunContext;
 use crate::output;
 use crate::recordings;
 
 /// Runs what is left of the set in `out`. A failed run ends the command, because the runs after it would probably fail
 /// too; `--resume` begins with it.
 pub(super) fn run(
-    session: &Session<'_>,
+    session: &RunContext<'_>,
     out: &Path,
     files: &[(PathBuf, Experiment)],
     planned: &PlannedSet,
@@ -57,7 +57,7 @@ fn note_progress(queue: &Queue) {
 
 /// Runs until all are done or one fails; the recordings are in `shown`, by index.
 fn perform_all(
-    session: &Session<'_>,
+    session: &RunContext<'_>,
     queue: &mut Queue,
     shown: &mut BTreeMap<usize, AnalysedRecording>,
 ) -> anyhow::Result<RunStatus> {
@@ -100,7 +100,7 @@ fn all_recorded(
     Ok(recorded)
 }
 
-fn print(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+fn print(session: &RunContext<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     let page = out.join(recordings::FILE);
     recordings::write_page(&page, recorded)?;
     let findings = [recordings::common_findings(recorded), queue.findings()].concat();

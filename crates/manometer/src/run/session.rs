@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use manometer_experiment::conductor::{self, RunError};
-use manometer_experiment::experiment::format_settings;
+use manometer_experiment::definition::format_settings;
 use manometer_experiment::prepare::ledger::LedgerEntries;
 use manometer_experiment::queue::forecast::PreparationForecast;
 use manometer_experiment::setup::RunSetup;
@@ -17,16 +17,16 @@ use serde_json::json;
 
 use super::args::Args;
 use crate::output::{self, Format};
-use crate::progress::{Form, Progress};
+use crate::progress::{Progress, ProgressFormat};
 use crate::recordings;
 
 /// The common parameters of the runs of one command.
-pub(super) struct Session<'a> {
+pub(super) struct RunContext<'a> {
     pub(super) args: &'a Args,
     pub(super) interrupted: &'a AtomicBool,
 }
 
-impl Session<'_> {
+impl RunContext<'_> {
     /// Runs one experiment. `before` are the folders whose data earlier runs of the set created, `created` those whose data
     /// this one creates, however it ends.
     pub(super) fn perform(
@@ -55,7 +55,7 @@ impl Session<'_> {
     ) {
         let plan = plan::plan(experiment);
         let swept = &experiment.swept;
-        if self.args.progress == Form::Json {
+        if self.args.progress == ProgressFormat::Json {
             let event = json!({
                 "event": "run", "run": number, "runs": of, "settings": swept, "path": dir.to_string_lossy(), "seconds": plan.duration_s(),
             });

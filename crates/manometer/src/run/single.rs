@@ -10,13 +10,13 @@ use manometer_experiment::queue::single_run::{ExistingRecording, resume_single};
 use manometer_measure::event::RunStatus;
 use manometer_report::AnalysedRecording;
 
-use super::session::Session;
+use super::session::RunContext;
 use crate::output::{self, Format};
 
 /// Runs `experiment`, shrunk by `fits`, into `out`. With `--resume` a complete recording stays, and an interrupted run is
 /// repeated with its own share.
 pub(super) fn run(
-    session: &Session<'_>,
+    session: &RunContext<'_>,
     out: &Path,
     experiment: &Experiment,
     fits: &DiskFits,
@@ -42,7 +42,7 @@ pub(super) fn run(
     Ok((status, vec![recorded]))
 }
 
-fn perform(session: &Session<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<RunStatus> {
+fn perform(session: &RunContext<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<RunStatus> {
     let none = BTreeSet::new();
     session.announce(1, 1, experiment, out, &none);
     Ok(session.perform(experiment, out, &none, &mut BTreeSet::new())?)

@@ -10,7 +10,7 @@ use manometer_trace::transform::anonymise::{Anonymise, Secret};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 use crate::output;
 
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn anonymise(args: &Args, secret: Secret) -> Result<(u64, Written), TraceError> {
+fn anonymise(args: &Args, secret: Secret) -> Result<(u64, WriteSummary), TraceError> {
     let mut anonymous = Anonymise::new(args.input.open_keeping(false)?.reader, secret);
     let written = args.output.write(&mut anonymous)?;
     Ok((anonymous.places(), written))

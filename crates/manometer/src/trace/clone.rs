@@ -5,7 +5,7 @@ use manometer_trace::transform::copies::Copies;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Write every request several times, each copy with its own keys and clients.
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn clone(args: &Args) -> Result<Written, TraceError> {
+fn clone(args: &Args) -> Result<WriteSummary, TraceError> {
     let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
     args.output.write(&mut Copies::new(trace.reader, args.copies)?)
 }

@@ -5,7 +5,7 @@ use manometer_trace::transform::complete::MissingInserts;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Find the missing inserts of a trace: keys that are used before they are inserted.
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn complete(args: &Args) -> Result<(usize, Written), TraceError> {
+fn complete(args: &Args) -> Result<(usize, WriteSummary), TraceError> {
     let before_ns = args.before_ms.map(before_ns).transpose()?;
     if before_ns.is_some() {
         args.input.need_file("--before-ms")?;

@@ -4,7 +4,7 @@ use manometer_trace::TraceError;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Convert a trace to Parquet, oracleGeneral, KV-replay, CSV or fio's iolog.
@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn convert(args: &Args) -> Result<(&'static str, Written), TraceError> {
+fn convert(args: &Args) -> Result<(&'static str, WriteSummary), TraceError> {
     let mut trace = args.input.open_keeping(args.output.form.keeps_keys())?;
     let written = args.output.write(trace.reader.as_mut())?;
     Ok((trace.format.name, written))

@@ -2,7 +2,7 @@
 
 use manometer_measure::human;
 use manometer_trace::summary::{SizeTotals, Totals};
-use manometer_trace::{Summary, TraceError};
+use manometer_trace::{TraceError, TraceSummary};
 use serde_json::{Value, json};
 
 use super::input::{self, Input};
@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };
-    let (mut summary, mut batch) = (Summary::default(), Vec::new());
+    let (mut summary, mut batch) = (TraceSummary::default(), Vec::new());
     let damage = loop {
         match trace.reader.read(&mut batch) {
             Ok(0) => break None,
@@ -110,14 +110,14 @@ fn size_text(sizes: &SizeTotals) -> String {
 
 #[cfg(test)]
 mod tests {
-    use manometer_trace::{Operation, Record};
+    use manometer_trace::{Record, TraceOperation};
 
     use super::*;
 
     #[test]
     fn estimates_and_unknown_values_are_marked() {
-        let mut summary = Summary::default();
-        summary.add(&[Record { value_size: Some(10), ..Record::new(Operation::Get, 1) }]);
+        let mut summary = TraceSummary::default();
+        summary.add(&[Record { value_size: Some(10), ..Record::new(TraceOperation::Get, 1) }]);
         let mut totals = summary.totals();
         assert!(text("t", "csv", &totals).contains("for 1 keys\n") && text("t", "csv", &totals).contains("(10 B)"));
         (totals.keys, totals.footprint_bytes) = (1_000, Some(5_000));

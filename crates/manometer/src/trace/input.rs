@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manometer_trace::transform::span::Span;
+use manometer_trace::transform::span::TraceSpan;
 use manometer_trace::{Trace, TraceError, TraceForm, open, open_stream};
 use serde_json::{Value, json};
 
@@ -57,9 +57,9 @@ impl Input {
     }
 
     /// Reads the trace for its span.
-    pub fn span(&self, what: &str) -> Result<Span, TraceError> {
+    pub fn span(&self, what: &str) -> Result<TraceSpan, TraceError> {
         self.need_file(what)?;
-        Span::read(self.open_keeping(false)?.reader.as_mut())
+        TraceSpan::read(self.open_keeping(false)?.reader.as_mut())
     }
 
     /// Its name.

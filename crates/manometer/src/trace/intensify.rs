@@ -5,7 +5,7 @@ use manometer_trace::transform::intensify::{PARTS_MAX, intensify as intensified}
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Overlay equal parts of a trace from time zero, each with its own keys and clients.
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn intensify(args: &Args) -> Result<Written, TraceError> {
+fn intensify(args: &Args) -> Result<WriteSummary, TraceError> {
     let span = args.input.span("intensify")?;
     // Texts of keys would not distinguish the parts.
     let open = || Ok(args.input.open_keeping(false)?.reader);

@@ -5,7 +5,7 @@ use manometer_trace::transform::merge::Merge;
 use serde_json::json;
 
 use super::input::{self, Inputs};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Merge traces by time. Equal keys stay equal, and each trace keeps its own order.
@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 /// The name of the damaged trace, if any, and the counts.
-fn merge(args: &Args) -> Result<(String, Written), TraceError> {
+fn merge(args: &Args) -> Result<(String, WriteSummary), TraceError> {
     let traces = args.inputs.open_keeping(args.output.form.keeps_keys())?;
     let mut merged = Merge::new(traces.into_iter().map(|trace| trace.reader).collect());
     let written = args.output.write(&mut merged)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_trace::write::{self, Losses, OutputFormat, copy, create};
+use manometer_trace::write::{self, DroppedFields, OutputFormat, copy, create};
 use manometer_trace::{TraceError, TraceReader};
 use serde_json::{Map, Number, Value, json};
 
@@ -37,10 +37,10 @@ fn output_format_help() -> String {
 }
 
 /// The counts of a written trace.
-pub struct Written {
+pub struct WriteSummary {
     requests: u64,
     format: &'static str,
-    losses: Losses,
+    losses: DroppedFields,
     /// The damage of the trace that was read.
     pub damage: Option<TraceError>,
 }
@@ -55,7 +55,7 @@ impl OutputForm {
 impl Output {
     /// Writes the requests of the reader, up to damage. The file is removed if the format cannot hold them or the request
     /// was wrong.
-    pub fn write(&self, reader: &mut dyn TraceReader) -> Result<Written, TraceError> {
+    pub fn write(&self, reader: &mut dyn TraceReader) -> Result<WriteSummary, TraceError> {
         let output_format = match &self.form.output_format {
             Some(name) => OutputFormat::find(name)?,
             None => OutputFormat::of_path(&self.out)?,
@@ -63,7 +63,7 @@ impl Output {
         let mut writer = create(&self.out, output_format)?;
         let written = copy(reader, writer.as_mut()).and_then(|(requests, damage)| {
             let losses = writer.finish()?;
-            Ok(Written { requests, format: output_format.name, losses, damage })
+            Ok(WriteSummary { requests, format: output_format.name, losses, damage })
         });
         if written.is_err() {
             let _ = std::fs::remove_file(&self.out);
@@ -72,8 +72,8 @@ impl Output {
     }
 
     /// Prints the counts with the additional facts of the verb.
-    pub fn print(&self, input: &str, written: &Written, more: Value) -> anyhow::Result<ExitStatus> {
-        let Written { requests, format: to, losses, damage } = written;
+    pub fn print(&self, input: &str, written: &WriteSummary, more: Value) -> anyhow::Result<ExitStatus> {
+        let WriteSummary { requests, format: to, losses, damage } = written;
         for (what, count) in &losses.0 {
             output::note(&format!("note: {to} cannot hold this field of {count} requests: {what}"));
         }
@@ -90,7 +90,7 @@ impl Output {
         })
     }
 
-    fn document(&self, written: &Written, more: &Value) -> Value {
+    fn document(&self, written: &WriteSummary, more: &Value) -> Value {
         let mut fields = Map::new();
         fields.insert("requests".to_owned(), json!(written.requests));
         if let Value::Object(more) = more {

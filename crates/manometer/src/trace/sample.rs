@@ -1,11 +1,11 @@
 //! `manometer trace sample`: a sample of the keys.
 
 use manometer_trace::TraceError;
-use manometer_trace::transform::sample::{Sample, SpatialFilter};
+use manometer_trace::transform::sample::{SampledTrace, SpatialFilter};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Sample a share of the keys with all their requests, by the spatial hashing of SHARDS.
@@ -29,8 +29,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn sample(args: &Args) -> Result<(f64, Written), TraceError> {
+fn sample(args: &Args) -> Result<(f64, WriteSummary), TraceError> {
     let filter = SpatialFilter::of_rate(args.rate)?;
     let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
-    Ok((filter.rate(), args.output.write(&mut Sample::new(trace.reader, filter))?))
+    Ok((filter.rate(), args.output.write(&mut SampledTrace::new(trace.reader, filter))?))
 }

@@ -5,7 +5,7 @@ use manometer_trace::transform::scale::{Scale, factor_for_rate};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Scale the times of a trace; the first request keeps its time.
@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn scale(args: &Args) -> Result<(f64, Written), TraceError> {
+fn scale(args: &Args) -> Result<(f64, WriteSummary), TraceError> {
     let factor = match (args.time, args.rate) {
         (Some(factor), _) => factor,
         (None, Some(rate)) => factor_for_rate(&args.input.span("--rate")?, rate)?,

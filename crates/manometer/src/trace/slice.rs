@@ -1,11 +1,11 @@
 //! `manometer trace slice`: a section of a trace.
 
 use manometer_trace::TraceError;
-use manometer_trace::transform::slice::{Slice, Stretch};
+use manometer_trace::transform::slice::{Slice, SliceRange};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Cut a section out of a trace; requests keep their times.
@@ -36,13 +36,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn slice(args: &Args) -> Result<Written, TraceError> {
-    let stretch = Stretch {
+fn slice(args: &Args) -> Result<WriteSummary, TraceError> {
+    let stretch = SliceRange {
         from_ns: nanoseconds("--from", args.from)?,
         length_ns: args.seconds.map(|seconds| nanoseconds("--seconds", seconds)).transpose()?,
         requests: args.requests,
     };
-    if stretch == Stretch::default() {
+    if stretch == SliceRange::default() {
         let what = "a slice needs --seconds, --requests or --from";
         return Err(TraceError::Wrong(what.to_owned()));
     }

@@ -6,7 +6,7 @@ use manometer_trace::transform::subtrace::{Division, Parts, Subtrace};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, Written};
+use super::output::{Output, WriteSummary};
 use crate::exit_status::ExitStatus;
 
 /// Divide a trace by clients or by time, and keep some of the parts with their times and keys.
@@ -23,11 +23,11 @@ pub struct Args {
     parts: String,
     /// How the trace is divided.
     #[arg(long, value_enum)]
-    by: By,
+    by: SplitCriterion,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum By {
+enum SplitCriterion {
     /// By client.
     Client,
     /// By time; reads the trace twice.
@@ -42,11 +42,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn subtrace(args: &Args) -> Result<Written, TraceError> {
+fn subtrace(args: &Args) -> Result<WriteSummary, TraceError> {
     let parts: Parts = args.parts.parse()?;
     let division = match args.by {
-        By::Client => Division::Clients,
-        By::Time => Division::Time(args.input.span("--by time")?),
+        SplitCriterion::Client => Division::Clients,
+        SplitCriterion::Time => Division::Time(args.input.span("--by time")?),
     };
     let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
     args.output.write(&mut Subtrace::new(trace.reader, parts, division)?)

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
 use manometer_trace::synthesis::paths::{DepthRange, PathGenerator, PathModel};
-use manometer_trace::synthesis::{self, FitError, Generator, Model};
+use manometer_trace::synthesis::{self, FitError, Generator, TraceModel};
 use manometer_trace::{TraceError, TraceForm, TraceReader};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, OutputForm, Written};
+use super::output::{Output, OutputForm, WriteSummary};
 use crate::exit_status::ExitStatus;
 use crate::output;
 
@@ -137,7 +137,7 @@ fn learn(args: &Args, input: &Input, output: &Output) -> Outcome {
     Ok(output.print(&input.name(), &written, facts))
 }
 
-fn synthesise(args: &Args, input: &Input, output: &Output) -> Result<(Model, Written), TraceError> {
+fn synthesise(args: &Args, input: &Input, output: &Output) -> Result<(TraceModel, WriteSummary), TraceError> {
     input.need_file("synthesise")?;
     let path = input.path();
     if let Some(file) = args.model.as_ref().filter(|file| file.exists()) {

@@ -161,20 +161,20 @@ fn layer_row(layer: &LayerActivity) -> Row<'static> {
     };
     Row::new([
         Cell::from(layer.layer.name.clone()),
-        Cell::from(shown(activity.reads_per_s, number)),
-        Cell::from(shown(activity.writes_per_s, number)),
-        Cell::from(shown(activity.read_bytes_per_s, bytes_per_s)),
-        Cell::from(shown(activity.write_bytes_per_s, bytes_per_s)),
-        Cell::from(shown(activity.read_wait_ms, number)),
-        Cell::from(shown(activity.write_wait_ms, number)),
-        Cell::from(shown(busy, percent)).style(busy_style),
-        Cell::from(shown(queue, number)),
-        Cell::from(shown(in_flight, |count| format!("{count:.0}"))),
+        Cell::from(cell_text(activity.reads_per_s, number)),
+        Cell::from(cell_text(activity.writes_per_s, number)),
+        Cell::from(cell_text(activity.read_bytes_per_s, bytes_per_s)),
+        Cell::from(cell_text(activity.write_bytes_per_s, bytes_per_s)),
+        Cell::from(cell_text(activity.read_wait_ms, number)),
+        Cell::from(cell_text(activity.write_wait_ms, number)),
+        Cell::from(cell_text(busy, percent)).style(busy_style),
+        Cell::from(cell_text(queue, number)),
+        Cell::from(cell_text(in_flight, |count| format!("{count:.0}"))),
     ])
 }
 
 /// A value, or a dash for a gap.
-fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
+fn cell_text(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), text)
 }
 
@@ -215,7 +215,7 @@ fn user_table<'a>(view: &View, frame: &'a StorageSnapshot) -> Table<'a> {
 mod tests {
     use std::path::PathBuf;
 
-    use manometer_measure::host::Device;
+    use manometer_measure::host::BlockDevice;
     use manometer_measure::host::layers::{Layer, LayerKind};
     use manometer_measure::live::Stalls;
     use ratatui::Terminal;
@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn layer(name: &str, activity: Activity) -> LayerActivity {
-        let device = Device { major: 8, minor: 0, name: name.to_owned(), sysfs: PathBuf::new() };
+        let device = BlockDevice { major: 8, minor: 0, name: name.to_owned(), sysfs: PathBuf::new() };
         let layer = Layer { name: name.to_owned(), kind: LayerKind::Disk, maps_to: Vec::new(), label: None, device };
         LayerActivity { layer, activity }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, RunStatus};
-use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role, Workload};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, PlannedWorkload, Role};
 use manometer_measure::{Column, RecordingWriter};
 use serde_json::json;
 
@@ -33,8 +33,8 @@ fn plan(unit: &str) -> Plan {
         goal: None,
         interleaved: None,
         workloads: vec![
-            Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
-            Workload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },
+            PlannedWorkload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
+            PlannedWorkload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },
         ],
         phases: vec![phase("w0", PhaseKind::Baseline), phase("w1", PhaseKind::Pressure)],
     }

@@ -219,7 +219,7 @@ impl Core {
         let cell = self.cell(page);
         let Ok(claimed) = cell.change(PageWord::begin_load) else { return Ok(()) };
         self.parts.slots.tally.add(Event::Fault, 1);
-        let weight = if self.parts.slots.was_just_evicted(claimed.evicted()) { DEMANDED_AGAIN } else { DEMANDED };
+        let weight = if self.parts.slots.is_recently_evicted(claimed.evicted()) { DEMANDED_AGAIN } else { DEMANDED };
         let mut slots = [0; MAX_WINDOW];
         let loaded = self.parts.slots.take().and_then(|slot| {
             slots[0] = slot;

@@ -3,7 +3,7 @@
 mod pace;
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::{ScaleState, Summary};
+use manometer_analysis::summary::{RunSummary, ScaleState};
 use manometer_analysis::verdict::Grade;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
 use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role};
@@ -15,7 +15,7 @@ fn near(value: Option<f64>, expected: f64, tolerance: f64) -> bool {
     value.is_some_and(|value| (value - expected).abs() <= tolerance)
 }
 
-fn findings<'a>(summary: &'a Summary, id: &str) -> Vec<&'a Finding> {
+fn findings<'a>(summary: &'a RunSummary, id: &str) -> Vec<&'a Finding> {
     summary.findings.iter().filter(|finding| finding.id == id).collect()
 }
 
@@ -40,7 +40,7 @@ const LEVELS: [(f64, u64, f64); 6] = [
     (310.0, 400, 300.0),
 ];
 
-fn run(plan: &Plan, levels: &[(f64, u64, f64)], status: RunStatus) -> (TempDir, Summary) {
+fn run(plan: &Plan, levels: &[(f64, u64, f64)], status: RunStatus) -> (TempDir, RunSummary) {
     let dir = tempfile::tempdir().unwrap();
     let mut run = Run::begin(dir.path(), plan);
     for (phase, (reads, latency_us, mib)) in plan.phases.iter().zip(levels) {
@@ -319,7 +319,7 @@ fn an_unknown_criterion_measures_nothing() {
 fn a_summary_round_trips_through_json() {
     let (_dir, summary) = run(&plan(ladder(60)), &LEVELS, RunStatus::Complete);
     let text = serde_json::to_string(&summary).unwrap();
-    let read: Summary = serde_json::from_str(&text).unwrap();
+    let read: RunSummary = serde_json::from_str(&text).unwrap();
     assert_eq!(read.headline, summary.headline);
     assert_eq!(read.phases.len(), summary.phases.len());
 }

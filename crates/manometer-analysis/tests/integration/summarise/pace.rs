@@ -1,7 +1,7 @@
 //! Findings about the client and the open loop, on synthetic recordings.
 
 use manometer_analysis::summarise;
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::RunSummary;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, RunStatus, Severity};
 use manometer_measure::latency_log::response_tag;
@@ -24,7 +24,7 @@ struct Case {
 
 const CLOSED: Case = Case { headroom: None, response_us: None, dropped_per_s: 0.0, metric: "throughput" };
 
-fn run(case: &Case) -> Summary {
+fn run(case: &Case) -> RunSummary {
     let dir = tempfile::tempdir().unwrap();
     let mut plan = plan(vec![phase("w0", PhaseKind::Baseline, 30, 1)]);
     plan.criterion.metric = case.metric.into();
@@ -56,7 +56,7 @@ fn run(case: &Case) -> Summary {
     summarise(&open(dir.path()))
 }
 
-fn ids(summary: &Summary) -> Vec<&str> {
+fn ids(summary: &RunSummary) -> Vec<&str> {
     summary.findings.iter().map(|finding| finding.id.as_str()).collect()
 }
 

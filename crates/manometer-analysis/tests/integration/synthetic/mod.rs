@@ -4,10 +4,10 @@ pub mod simulated;
 
 use std::path::Path;
 
-use manometer_analysis::summary::{PhaseSummary, Summary};
+use manometer_analysis::summary::{PhaseSummary, RunSummary};
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::Event;
-use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role, Workload};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, PlannedWorkload, Role};
 use manometer_measure::{Column, LatencyHistogram, Recording, RecordingWriter};
 use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, StandardNormal};
@@ -28,7 +28,7 @@ pub fn at(second: u64) -> u64 {
 
 /// A plan of one primary `db` and one neighbour `writer`: warm-up, then the phases of [`phase`].
 pub fn plan(phases: Vec<Phase>) -> Plan {
-    let workload = |name: &str, role, kind: &str, unit: &str| Workload {
+    let workload = |name: &str, role, kind: &str, unit: &str| PlannedWorkload {
         name: name.into(),
         role,
         kind: kind.into(),
@@ -149,6 +149,6 @@ pub fn open(dir: &Path) -> Recording {
     Recording::open(dir).unwrap()
 }
 
-pub fn find<'a>(summary: &'a Summary, id: &str) -> &'a PhaseSummary {
+pub fn find<'a>(summary: &'a RunSummary, id: &str) -> &'a PhaseSummary {
     summary.phases.iter().find(|phase| phase.id == id).unwrap()
 }

@@ -43,13 +43,13 @@ pub struct DiskSettings {
     /// The size of the write cache.
     pub write_cache: ByteSize,
     /// Whether a flush empties the write cache; not needed if a controller protects it against power loss.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub flushes: bool,
     /// The transfer rate of the interface, per second.
     pub interface_per_s: ByteSize,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -110,7 +110,7 @@ enum DiskOperation {
 
 /// The simulation state of a hard disk.
 #[derive(Debug)]
-pub struct Disk {
+pub struct SimulatedDisk {
     turn_ns: f64,
     zone_bytes: u64,
     /// The transfer rate of each zone in bytes per nanosecond.
@@ -140,7 +140,7 @@ pub struct Disk {
     counters: DeviceCounters,
 }
 
-impl Disk {
+impl SimulatedDisk {
     /// A disk with all sizes divided by `scale`.
     pub fn new(settings: &DiskSettings, scale: u64) -> Self {
         let capacity = (settings.capacity.0 / scale).max(1);

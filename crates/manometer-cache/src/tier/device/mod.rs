@@ -5,7 +5,7 @@ mod extents;
 mod flash;
 mod ssd;
 
-pub use disk::{Disk, DiskSettings};
+pub use disk::{DiskSettings, SimulatedDisk};
 pub use ssd::{Ssd, SsdSettings, SsdWear};
 
 use serde::Deserialize;
@@ -69,18 +69,18 @@ pub struct DeviceCounters {
 
 /// The simulation state of a device.
 #[derive(Debug)]
-pub enum Device {
+pub enum SimulatedDevice {
     /// A hard disk.
-    Disk(Disk),
+    Disk(SimulatedDisk),
     /// An SSD.
     Ssd(Ssd),
 }
 
-impl Device {
+impl SimulatedDevice {
     /// A device with all sizes divided by `scale`.
     pub fn new(settings: &DeviceSettings, scale: u64) -> Self {
         match settings {
-            DeviceSettings::Hdd(settings) => Self::Disk(Disk::new(settings, scale)),
+            DeviceSettings::Hdd(settings) => Self::Disk(SimulatedDisk::new(settings, scale)),
             DeviceSettings::Ssd(settings) => Self::Ssd(Ssd::new(settings, scale)),
         }
     }

@@ -11,13 +11,13 @@ use super::io::{FLUSHER, FlowKind, IoRequest, LevelIo, TierLevel};
 use super::jobs::JobId;
 use super::page_cache::{PAGE, PageCache, PageLookup};
 use super::second_level::SecondLevelCache;
-use super::storage::Storage;
+use super::storage::TierStorage;
 use super::wakeup::Wakeup;
 
 /// The settings of the host.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HostSettings {
+pub struct TierHostSettings {
     /// The size of the page cache.
     pub ram: ByteSize,
     /// The number of cores.
@@ -45,17 +45,17 @@ pub struct HostSettings {
     #[serde(default = "commit")]
     pub commit: Span,
     /// Whether a commit waits for the media (barriers).
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub barriers: bool,
     /// Whether threads that wait for a commit share one.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub commits_joined: bool,
     /// The size of the controller's write cache.
     #[serde(default)]
     pub controller_cache: ByteSize,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -91,7 +91,7 @@ fn commit() -> Span {
     Span(std::time::Duration::from_secs(5))
 }
 
-impl HostSettings {
+impl TierHostSettings {
     /// What is wrong with the settings, if anything.
     pub fn validation_error(&self) -> Option<String> {
         if self.cores > 4096 {
@@ -131,10 +131,10 @@ pub struct HostCounters {
 /// The simulation state of a host.
 pub struct Host<'a> {
     /// The storage below.
-    pub storage: Storage<Wakeup>,
+    pub storage: TierStorage<Wakeup>,
     /// The second-level cache, if any.
     pub second: Option<SecondLevelCache<'a>>,
-    settings: &'a HostSettings,
+    settings: &'a TierHostSettings,
     scale: u64,
     cores: Vec<Ns>,
     pages: PageCache,
@@ -168,8 +168,8 @@ struct Journal {
 impl<'a> Host<'a> {
     /// A host over storage of `bytes`, with sizes and periods divided by `scale`.
     pub fn new(
-        settings: &'a HostSettings,
-        storage: Storage<Wakeup>,
+        settings: &'a TierHostSettings,
+        storage: TierStorage<Wakeup>,
         second: Option<SecondLevelCache<'a>>,
         bytes: u64,
         ram: u64,
@@ -355,7 +355,7 @@ impl<'a> Host<'a> {
         pages.end - pages.start
     }
 
-    fn arrived(&mut self, flight: TransferId) {
+    fn complete_transfer(&mut self, flight: TransferId) {
         let pages = self.reads.end(flight, &mut self.waited);
         self.pages.arrive(pages.start as u32, pages.end as u32, flight);
         self.waited.drain(..).for_each(|job| self.storage.close(job));
@@ -442,7 +442,7 @@ impl<'a> Host<'a> {
                 }
                 self.storage.wake_at(now + self.commit_period(), Wakeup::CommitTimer);
             }
-            Wakeup::PagesRead(flight) => self.arrived(flight),
+            Wakeup::PagesRead(flight) => self.complete_transfer(flight),
             Wakeup::PagesWritten(flight) => {
                 self.written(flight);
             }

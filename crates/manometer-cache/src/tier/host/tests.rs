@@ -8,7 +8,7 @@ fn disk() -> Arrangement {
 }
 
 fn host(arrangement: &Arrangement) -> Host<'_> {
-    let mut storage = Storage::new(0);
+    let mut storage = TierStorage::new(0);
     storage.add(&arrangement.devices["hdd"], arrangement.origin.array(), 1);
     Host::new(&arrangement.host, storage, None, 1 << 30, 1 << 28, 1)
 }

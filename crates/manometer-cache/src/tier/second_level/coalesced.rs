@@ -3,7 +3,7 @@
 use super::super::cache_slots::BlockRun;
 use super::super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
 use super::super::jobs::JobId;
-use super::super::storage::Storage;
+use super::super::storage::TierStorage;
 use super::super::wakeup::Wakeup;
 
 /// The ranges of a request, consecutive ones merged.
@@ -25,7 +25,7 @@ pub(super) struct FillRequest {
 }
 
 impl CoalescedRequest {
-    pub(super) fn add(&mut self, storage: &mut Storage<Wakeup>, level: TierLevel, offset: u64, bytes: u64) {
+    pub(super) fn add(&mut self, storage: &mut TierStorage<Wakeup>, level: TierLevel, offset: u64, bytes: u64) {
         if let Some(stretch) = &mut self.stretch
             && stretch.level == level
             && stretch.offset + stretch.bytes == offset
@@ -38,7 +38,7 @@ impl CoalescedRequest {
         self.stretch = Some(LevelIo { level, offset, bytes, is_write, is_through, flow: FlowKind::File });
     }
 
-    pub(super) fn flush(&mut self, storage: &mut Storage<Wakeup>) {
+    pub(super) fn flush(&mut self, storage: &mut TierStorage<Wakeup>) {
         if let Some(stretch) = self.stretch.take() {
             let job = self.keeps.filter(|_| stretch.level == TierLevel::Origin).map_or(self.job, |(reads, _)| reads);
             storage.submit(job, stretch);

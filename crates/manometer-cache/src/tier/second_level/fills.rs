@@ -4,7 +4,7 @@
 use super::super::cache_slots::{BlockRun, BlockState};
 use super::super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
 use super::super::jobs::JobId;
-use super::super::storage::Storage;
+use super::super::storage::TierStorage;
 use super::super::wakeup::Wakeup;
 use super::coalesced::{CoalescedRequest, FillRequest};
 use super::settings::WriteMode;
@@ -21,7 +21,7 @@ impl SecondLevelCache<'_> {
     /// Holds a request until the block's copy into the cache is complete.
     pub(super) fn wait(
         &mut self,
-        storage: &mut Storage<Wakeup>,
+        storage: &mut TierStorage<Wakeup>,
         open: &mut CoalescedRequest,
         slot: u32,
         part: BlockPart,
@@ -38,7 +38,7 @@ impl SecondLevelCache<'_> {
     }
 
     /// Submits a request to a block as part of a job held for it, at once or after the block was copied.
-    pub(super) fn after_copy(&mut self, storage: &mut Storage<Wakeup>, id: KeyId, job: JobId, stretch: LevelIo) {
+    pub(super) fn after_copy(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId, job: JobId, stretch: LevelIo) {
         match self.migrations.get_mut(&id) {
             Some(waiting) => waiting.push((job, stretch)),
             None => {
@@ -51,7 +51,7 @@ impl SecondLevelCache<'_> {
     /// Copies a whole block into the cache; the request then continues.
     pub(super) fn migrate(
         &mut self,
-        storage: &mut Storage<Wakeup>,
+        storage: &mut TierStorage<Wakeup>,
         open: &mut CoalescedRequest,
         slot: u32,
         part: BlockPart,
@@ -65,7 +65,7 @@ impl SecondLevelCache<'_> {
     }
 
     /// Completes a migration and releases the requests that wait for the block.
-    pub(super) fn copied(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
+    pub(super) fn complete_promotion(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId) {
         for (job, stretch) in self.migrations.remove(&id).into_iter().flatten() {
             storage.submit(job, stretch);
             storage.close(job);
@@ -74,7 +74,13 @@ impl SecondLevelCache<'_> {
 
     /// Schedules a block to be cached once its request has read it. The request's reads from the origin become a
     /// separate job.
-    pub(super) fn keep(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, slot: u32, id: KeyId) {
+    pub(super) fn keep(
+        &mut self,
+        storage: &mut TierStorage<Wakeup>,
+        open: &mut CoalescedRequest,
+        slot: u32,
+        id: KeyId,
+    ) {
         self.slots.set(id, BlockState::Filling);
         let (_, keeping) = *open.keeps.get_or_insert_with(|| {
             let at = self.kept.pop().unwrap_or_else(|| {
@@ -93,7 +99,7 @@ impl SecondLevelCache<'_> {
     }
 
     /// Completes the reads of a fill for its request, and writes the blocks into the cache in the background.
-    pub(super) fn copy_kept(&mut self, storage: &mut Storage<Wakeup>, keeping: usize) {
+    pub(super) fn write_fills(&mut self, storage: &mut TierStorage<Wakeup>, keeping: usize) {
         let FillRequest { job, mut copies } = std::mem::take(&mut self.keeping[keeping]);
         self.kept.push(keeping);
         storage.close(job);
@@ -106,7 +112,7 @@ impl SecondLevelCache<'_> {
     }
 
     /// Marks filled blocks as cached, unless they were evicted meanwhile.
-    pub(super) fn kept(&mut self, run: BlockRun) {
+    pub(super) fn complete_fill(&mut self, run: BlockRun) {
         for at in 0..run.blocks {
             let id = run.id + at;
             if self.slots.of(id) == Some(run.slot + at) && self.slots.state(id) == BlockState::Filling {
@@ -115,7 +121,7 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    pub(super) fn copy_in(&mut self, storage: &mut Storage<Wakeup>, job: JobId, run: BlockRun) {
+    pub(super) fn copy_in(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId, run: BlockRun) {
         let to = self.data_start + u64::from(run.slot) * self.block;
         storage.submit(
             job,

@@ -3,7 +3,7 @@
 use super::super::io::{FlowKind, TierLevel};
 use super::super::jobs::JobId;
 use super::super::metadata_tree::{NodeUpdate, NodeWrite};
-use super::super::storage::Storage;
+use super::super::storage::TierStorage;
 use super::super::wakeup::Wakeup;
 use super::settings::MetadataKind;
 use super::{NODE, SecondLevelCache};
@@ -14,7 +14,7 @@ const GATHERED_NS: u64 = 30_000_000_000;
 
 impl SecondLevelCache<'_> {
     /// Records the slot of a block: writes a node as part of a job, or buffers an entry of the tree.
-    pub(super) fn note(&mut self, storage: &mut Storage<Wakeup>, job: JobId, id: KeyId) {
+    pub(super) fn note(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId, id: KeyId) {
         match self.settings.metadata.kind {
             MetadataKind::None => {}
             MetadataKind::BTree => self.change_node(storage, id),
@@ -29,21 +29,21 @@ impl SecondLevelCache<'_> {
     }
 
     /// As [`Self::note`], without a job that waits.
-    pub(super) fn note_behind(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
+    pub(super) fn record_metadata_write(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId) {
         let job = storage.open(Wakeup::Ignored);
         self.note(storage, job, id);
         storage.close(job);
     }
 
     /// Writes to the journal.
-    pub(super) fn log(&mut self, storage: &mut Storage<Wakeup>, job: JobId) {
+    pub(super) fn log(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId) {
         let bytes = self.settings.metadata.bytes.0;
         let offset = if self.journal + bytes > self.journal_bytes { 0 } else { self.journal };
         self.journal = offset + bytes;
         storage.submit(job, self.stretch(TierLevel::Cache, offset, bytes, true, FlowKind::Metadata));
     }
 
-    pub(super) fn change_node(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
+    pub(super) fn change_node(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId) {
         match self.tree.change(id) {
             NodeUpdate::Buffered => {}
             NodeUpdate::FirstChange(node) => {
@@ -53,7 +53,7 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    pub(super) fn append(&self, storage: &mut Storage<Wakeup>, NodeWrite { offset, bytes }: NodeWrite) {
+    pub(super) fn append(&self, storage: &mut TierStorage<Wakeup>, NodeWrite { offset, bytes }: NodeWrite) {
         let job = storage.open(Wakeup::Ignored);
         storage.submit(job, self.stretch(TierLevel::Cache, offset, bytes, true, FlowKind::Metadata));
         storage.close(job);

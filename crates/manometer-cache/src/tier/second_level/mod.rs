@@ -19,13 +19,13 @@ use super::cache_slots::{BlockRun, BlockState, CacheSlots};
 use super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
 use super::jobs::JobId;
 use super::metadata_tree::MetadataTree;
-use super::storage::Storage;
+use super::storage::TierStorage;
 use super::wakeup::Wakeup;
 use crate::CacheError;
 use crate::key_id::KeyId;
 use crate::policy::Policy;
-use crate::request::Request;
-use crate::requests::Requests;
+use crate::request::CacheRequest;
+use crate::requests::RequestSequence;
 
 /// The size of a metadata node in bytes.
 const NODE: u64 = 4096;
@@ -111,7 +111,7 @@ impl<'a> SecondLevelCache<'a> {
     pub fn new(
         settings: &'a SecondLevelSettings,
         bytes: u64,
-        blocks: &'a Requests,
+        blocks: &'a RequestSequence,
         scale: u64,
         seed: u64,
     ) -> Result<Self, CacheError> {
@@ -171,7 +171,7 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Makes a job wait until written data is on the media. Metadata in nodes are committed first.
-    pub fn flush(&mut self, storage: &mut Storage<Wakeup>, job: JobId) {
+    pub fn flush(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId) {
         if self.settings.metadata.kind == MetadataKind::Mapping && std::mem::take(&mut self.is_changed) {
             storage.flush(job, TierLevel::Cache);
             self.note(storage, job, 0);
@@ -180,8 +180,8 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Serves a request as part of a job.
-    pub fn request(&mut self, storage: &mut Storage<Wakeup>, job: JobId, io: &IoRequest) {
-        let is_bypassed = self.goes_past(storage, io);
+    pub fn request(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId, io: &IoRequest) {
+        let is_bypassed = self.bypasses(storage, io);
         let mut open = CoalescedRequest { job, io: *io, stretch: None, keeps: None, is_logged: false };
         let (mut at, end) = (io.offset, io.offset + io.bytes);
         while at < end {
@@ -198,7 +198,7 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Whether a request bypasses the cache, because it is sequential or the cache is congested.
-    fn goes_past(&mut self, storage: &Storage<Wakeup>, io: &IoRequest) -> bool {
+    fn bypasses(&mut self, storage: &TierStorage<Wakeup>, io: &IoRequest) -> bool {
         let sequential = &self.settings.sequential;
         let is_sequential = self.tasks.is_sequential(io, sequential.as_ref());
         let congested = self.settings.congested.as_ref().is_some_and(|congested| {
@@ -208,7 +208,13 @@ impl<'a> SecondLevelCache<'a> {
         is_sequential || congested
     }
 
-    fn part(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart, is_bypassed: bool) {
+    fn part(
+        &mut self,
+        storage: &mut TierStorage<Wakeup>,
+        open: &mut CoalescedRequest,
+        part: BlockPart,
+        is_bypassed: bool,
+    ) {
         let io = open.io;
         let was_held = self.policy.holds(part.id);
         let is_there = was_held && self.is_there(part.id);
@@ -225,7 +231,8 @@ impl<'a> SecondLevelCache<'a> {
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
         let now = storage.now() * self.time_scale;
-        let request = Request { id: part.id, position: self.requested, size: 1, is_write: io.is_write, time_ns: now };
+        let request =
+            CacheRequest { id: part.id, position: self.requested, size: 1, is_write: io.is_write, time_ns: now };
         self.requested = self.requested.wrapping_add(1);
         self.policy.request(&request);
         self.make_room(storage);
@@ -254,7 +261,7 @@ impl<'a> SecondLevelCache<'a> {
         self.counters.bypassed += u64::from(is_bypassed && !is_hit);
     }
 
-    fn hit(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
+    fn hit(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
         let Some(slot) = self.slots.of(part.id) else {
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         };
@@ -284,7 +291,7 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Writes to the cache and, in write-through mode, to the origin.
-    fn write(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
+    fn write(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
         if self.settings.mode == WriteMode::WriteBack {
             self.mark_dirty(part.id);
         } else {
@@ -300,7 +307,7 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Adds a block that the policy admitted.
-    fn admit(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
+    fn admit(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
         let is_whole = part.bytes == self.block;
         let Some(slot) = self.slots.take(part.id) else {
             self.policy.remove(part.id);
@@ -310,7 +317,7 @@ impl<'a> SecondLevelCache<'a> {
         match (is_whole, open.io.is_write) {
             (true, true) => {
                 if self.settings.metadata.kind == MetadataKind::Mapping {
-                    self.note_behind(storage, part.id);
+                    self.record_metadata_write(storage, part.id);
                 }
                 self.write(storage, open, slot, part);
             }
@@ -326,35 +333,35 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Handles a wakeup of the second-level cache.
-    pub fn wake(&mut self, storage: &mut Storage<Wakeup>, wake: Wakeup) {
+    pub fn wake(&mut self, storage: &mut TierStorage<Wakeup>, wake: Wakeup) {
         match wake {
             Wakeup::PromotionRead { slot, id } => {
                 let copied = storage.open(Wakeup::PromotionWritten { id });
                 self.copy_in(storage, copied, BlockRun { slot, blocks: 1, id });
                 storage.close(copied);
             }
-            Wakeup::PromotionWritten { id } => self.copied(storage, id),
-            Wakeup::FillRead(keeping) => self.copy_kept(storage, keeping),
-            Wakeup::FillWritten(copied) => self.kept(copied),
+            Wakeup::PromotionWritten { id } => self.complete_promotion(storage, id),
+            Wakeup::FillRead(keeping) => self.write_fills(storage, keeping),
+            Wakeup::FillWritten(copied) => self.complete_fill(copied),
             Wakeup::NodeTimer(node) => {
                 let append = self.tree.flush_node(node);
                 append.into_iter().for_each(|append| self.append(storage, append));
             }
             Wakeup::WriteBackRead { id, flow } => self.write_to_origin(storage, id, flow),
-            Wakeup::BlockCleaned { id } => self.cleaned(storage, id),
+            Wakeup::BlockCleaned { id } => self.complete_write_back(storage, id),
             _ => {}
         }
     }
 
     /// Frees the slots of evicted blocks; dirty ones are written back first.
-    fn make_room(&mut self, storage: &mut Storage<Wakeup>) {
+    fn make_room(&mut self, storage: &mut TierStorage<Wakeup>) {
         let mut evicted = std::mem::take(&mut self.evicted);
         self.policy.drain_evictions(&mut evicted);
         for id in evicted.drain(..) {
             let Some((slot, state)) = self.slots.free(id) else { continue };
             self.dirty.remove(&id);
             if state == BlockState::Dirty {
-                self.note_behind(storage, id);
+                self.record_metadata_write(storage, id);
                 self.write_back(storage, slot, id, FlowKind::Demotion);
             }
             self.trim(storage, slot);
@@ -363,14 +370,14 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Discards a slot on the SSDs, if discards are sent.
-    fn trim(&self, storage: &mut Storage<Wakeup>, slot: u32) {
+    fn trim(&self, storage: &mut TierStorage<Wakeup>, slot: u32) {
         if self.settings.trim {
             storage.trim(TierLevel::Cache, self.data_start + u64::from(slot) * self.block, self.block);
         }
     }
 
     /// Drops the blocks completely covered by a range, dirty or not, since their data is no longer needed.
-    pub fn discard(&mut self, storage: &mut Storage<Wakeup>, offset: u64, bytes: u64) {
+    pub fn discard(&mut self, storage: &mut TierStorage<Wakeup>, offset: u64, bytes: u64) {
         let mut dropped = None;
         for id in offset.div_ceil(self.block) as KeyId..((offset + bytes) / self.block) as KeyId {
             if let Some(slot) = self.slots.of(id) {
@@ -381,7 +388,7 @@ impl<'a> SecondLevelCache<'a> {
         }
         if let Some(id) = dropped {
             self.is_changed = true;
-            self.note_behind(storage, id);
+            self.record_metadata_write(storage, id);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::cache_slots::BlockState;
 use super::super::io::{FlowKind, TierLevel};
-use super::super::storage::Storage;
+use super::super::storage::TierStorage;
 use super::super::wakeup::Wakeup;
 use super::SecondLevelCache;
 use super::settings::MetadataKind;
@@ -13,14 +13,14 @@ const CLEANED_AT_ONCE: usize = 32;
 
 impl SecondLevelCache<'_> {
     /// Reads a block from the cache; [`Self::write_to_origin`] continues.
-    pub(super) fn write_back(&mut self, storage: &mut Storage<Wakeup>, slot: u32, id: KeyId, flow: FlowKind) {
+    pub(super) fn write_back(&mut self, storage: &mut TierStorage<Wakeup>, slot: u32, id: KeyId, flow: FlowKind) {
         let from = self.data_start + u64::from(slot) * self.block;
         let job = storage.open(Wakeup::WriteBackRead { id, flow });
         self.after_copy(storage, id, job, self.stretch(TierLevel::Cache, from, self.block, false, flow));
     }
 
     /// Writes a block that was read from the cache to the origin.
-    pub(super) fn write_to_origin(&mut self, storage: &mut Storage<Wakeup>, id: KeyId, flow: FlowKind) {
+    pub(super) fn write_to_origin(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId, flow: FlowKind) {
         let wake = if flow == FlowKind::Cleaning { Wakeup::BlockCleaned { id } } else { Wakeup::Ignored };
         let job = storage.open(wake);
         let to = u64::from(id) * self.block;
@@ -29,7 +29,7 @@ impl SecondLevelCache<'_> {
     }
 
     /// Completes the cleaning of a block.
-    pub(super) fn cleaned(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
+    pub(super) fn complete_write_back(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId) {
         self.cleaning -= 1;
         if self.slots.state(id) == BlockState::Cleaning {
             self.slots.set(id, BlockState::Clean);
@@ -42,7 +42,7 @@ impl SecondLevelCache<'_> {
     }
 
     /// Writes dirty blocks back in address order if there are too many.
-    pub(super) fn clean(&mut self, storage: &mut Storage<Wakeup>) {
+    pub(super) fn clean(&mut self, storage: &mut TierStorage<Wakeup>) {
         let Some(above) = self.settings.clean_above else { return };
         let limit = (self.capacity as f64 * above.0) as u64;
         while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {

@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
 use super::file_layout::FileLayout;
-use super::{IoRange, RequestGenerator, StepAction, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
+use super::{IoRange, StepAction, StepGenerator, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 use crate::tier::page_cache::PAGE;
@@ -173,7 +173,7 @@ impl Fileserver {
     }
 }
 
-impl RequestGenerator for Fileserver {
+impl StepGenerator for Fileserver {
     fn threads(&self) -> u32 {
         self.0.threads.len() as u32
     }
@@ -224,7 +224,7 @@ impl Varmail {
     }
 }
 
-impl RequestGenerator for Varmail {
+impl StepGenerator for Varmail {
     fn threads(&self) -> u32 {
         self.0.threads.len() as u32
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub use file_set::{FileSetSettings, Fileserver, Varmail};
 pub use oltp::{Oltp, OltpSettings};
 pub use random::{RandomIo, RandomSettings};
-pub use trace::{TraceOperation, TraceReplay, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
+pub use trace::{BlockOperation, TraceReplay, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
 
 use super::host::Host;
 use crate::CacheError;
@@ -50,7 +50,7 @@ pub enum StepAction {
     Sync(IoRange),
     /// Discards the whole pages of a range.
     Discard(IoRange),
-    /// Waits until [`RequestGenerator::done`] releases it.
+    /// Waits until [`StepGenerator::done`] releases it.
     Wait,
     /// Waits until a time, in nanoseconds.
     WaitUntil(u64),
@@ -88,7 +88,7 @@ impl WorkloadStep {
 }
 
 /// Generates the steps of threads.
-pub trait RequestGenerator {
+pub trait StepGenerator {
     /// The number of threads.
     fn threads(&self) -> u32;
 
@@ -114,7 +114,7 @@ pub trait RequestGenerator {
 
 /// The settings of a workload.
 #[derive(Debug, Clone, Deserialize)]
-pub struct WorkloadSettings {
+pub struct TierWorkloadSettings {
     /// The warm-up time.
     #[serde(default)]
     pub warmup: Span,
@@ -122,13 +122,13 @@ pub struct WorkloadSettings {
     pub duration: Option<Span>,
     /// The kind of workload.
     #[serde(flatten)]
-    pub kind: WorkloadKind,
+    pub kind: TierWorkloadKind,
 }
 
 /// The kind of workload.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum WorkloadKind {
+pub enum TierWorkloadKind {
     /// Random reads and writes of one size.
     Random(RandomSettings),
     /// A file server.
@@ -139,12 +139,12 @@ pub enum WorkloadKind {
     Oltp(OltpSettings),
 }
 
-impl WorkloadKind {
+impl TierWorkloadKind {
     /// Creates the request generator on a host's storage, with sizes divided by `scale`.
     ///
     /// # Errors
     /// It does not fit the storage, or a setting is invalid.
-    pub fn program(&self, host: &Host<'_>, scale: u64, seed: u64) -> Result<Box<dyn RequestGenerator>, CacheError> {
+    pub fn program(&self, host: &Host<'_>, scale: u64, seed: u64) -> Result<Box<dyn StepGenerator>, CacheError> {
         Ok(match self {
             Self::Random(settings) => Box::new(RandomIo::new(settings, host, scale, seed)?),
             Self::Fileserver(settings) => Box::new(Fileserver::new(settings, host, scale, seed)?),

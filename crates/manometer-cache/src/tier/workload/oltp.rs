@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
-use super::{IoRange, RequestGenerator, StepAction, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
+use super::{IoRange, StepAction, StepGenerator, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 use crate::tier::page_cache::PAGE;
@@ -102,7 +102,7 @@ impl Oltp {
         })
     }
 
-    fn somewhere(&mut self) -> IoRange {
+    fn random_range(&mut self) -> IoRange {
         let requested_bytes = self.settings.block_size.0;
         let bytes = requested_bytes.next_multiple_of(PAGE);
         let last = self.blocks - (bytes / PAGE).min(self.blocks);
@@ -133,7 +133,7 @@ impl Oltp {
     }
 }
 
-impl RequestGenerator for Oltp {
+impl StepGenerator for Oltp {
     fn threads(&self) -> u32 {
         self.settings.readers + self.settings.writers + 1
     }
@@ -146,14 +146,14 @@ impl RequestGenerator for Oltp {
             }
             self.read += 1;
             let think_ns = self.settings.think.nanoseconds();
-            return WorkloadStep { think_ns, ..WorkloadStep::plain(StepAction::Read(self.somewhere())) };
+            return WorkloadStep { think_ns, ..WorkloadStep::plain(StepAction::Read(self.random_range())) };
         }
         if thread < readers + writers {
             if self.read < self.written + batch {
                 return self.wait(thread);
             }
             self.written += batch;
-            let writes = (0..batch).flat_map(|_| [IoRange { is_through: true, ..self.somewhere() }, self.commit()]);
+            let writes = (0..batch).flat_map(|_| [IoRange { is_through: true, ..self.random_range() }, self.commit()]);
             return WorkloadStep::plain(StepAction::Batch(writes.collect()));
         }
         if self.read + self.written < (self.logged + 1) * log_every {

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
-use super::{IoRange, RequestGenerator, StepAction, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
+use super::{IoRange, StepAction, StepGenerator, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 
@@ -86,7 +86,7 @@ impl RandomIo {
     }
 }
 
-impl RequestGenerator for RandomIo {
+impl StepGenerator for RandomIo {
     fn threads(&self) -> u32 {
         self.threads
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use manometer_trace::{Operation, Record, TraceError, TraceReader};
+use manometer_trace::{Record, TraceError, TraceOperation, TraceReader};
 
 use super::streams::StreamDetector;
-use super::{IoRange, RequestGenerator, StepAction, WorkloadStep};
+use super::{IoRange, StepAction, StepGenerator, WorkloadStep};
 use crate::CacheError;
 use crate::key_id::KeyIdTable;
 use crate::tier::page_cache::PAGE;
@@ -39,12 +39,12 @@ pub struct TraceRequest {
     /// The sequential stream of the request, independent of its sender.
     pub stream: u32,
     /// The operation.
-    pub kind: TraceOperation,
+    pub kind: BlockOperation,
 }
 
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TraceOperation {
+pub enum BlockOperation {
     /// A read.
     Read,
     /// A write.
@@ -114,7 +114,7 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
                 }
                 None => {
                     let (id, offset, room) = objects.place(record, bytes)?;
-                    let is_dropped = kind(record.operation) == TraceOperation::Discard;
+                    let is_dropped = kind(record.operation) == BlockOperation::Discard;
                     trace.outgrown += u64::from(bytes > room && !is_dropped);
                     (offset, if is_dropped { room } else { bytes.min(room) }, streams.of_object(id))
                 }
@@ -146,11 +146,11 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
 /// The longest request in bytes; longer ones are truncated.
 const BYTES_MAX: u64 = 1 << 30;
 
-fn kind(operation: Operation) -> TraceOperation {
+fn kind(operation: TraceOperation) -> BlockOperation {
     match operation {
-        Operation::Delete | Operation::Discard => TraceOperation::Discard,
-        stores if stores.stores() => TraceOperation::Write,
-        _ => TraceOperation::Read,
+        TraceOperation::Delete | TraceOperation::Discard => BlockOperation::Discard,
+        stores if stores.stores() => BlockOperation::Write,
+        _ => BlockOperation::Read,
     }
 }
 
@@ -202,7 +202,7 @@ impl TraceReplay {
     }
 }
 
-impl RequestGenerator for TraceReplay {
+impl StepGenerator for TraceReplay {
     fn threads(&self) -> u32 {
         self.waiting.len() as u32
     }
@@ -236,9 +236,9 @@ impl TraceReplay {
         let range =
             IoRange { is_direct: self.settings.is_direct, ..IoRange::new(request.offset, u64::from(request.bytes)) };
         let action = match request.kind {
-            TraceOperation::Read => StepAction::Read(range),
-            TraceOperation::Write => StepAction::Write(range),
-            TraceOperation::Discard => StepAction::Discard(range),
+            BlockOperation::Read => StepAction::Read(range),
+            BlockOperation::Write => StepAction::Write(range),
+            BlockOperation::Discard => StepAction::Discard(range),
         };
         let due_ns = self.settings.is_open().then_some(request.time_ns);
         WorkloadStep { stream: Some(request.stream), due_ns, ..WorkloadStep::plain(action) }

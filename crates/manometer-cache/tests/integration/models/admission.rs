@@ -1,6 +1,6 @@
 //! A model behind a gate.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -10,7 +10,7 @@ use super::traces::Object;
 use super::{Model, SEED};
 
 /// Sees every request, and says whether its object may come in.
-type Filter = Box<dyn FnMut(&Request, bool) -> bool>;
+type Filter = Box<dyn FnMut(&CacheRequest, bool) -> bool>;
 
 pub struct Admitted<'a> {
     model: Box<dyn Model + 'a>,
@@ -39,7 +39,7 @@ impl<'a> Admitted<'a> {
 }
 
 impl Model for Admitted<'_> {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let is_held = self.model.held().iter().any(|object| object.0 == u64::from(request.id));
         let is_admitted = (self.gate)(request, is_held);
         if is_held || is_admitted { self.model.request(request) } else { false }

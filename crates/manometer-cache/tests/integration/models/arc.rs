@@ -1,6 +1,6 @@
 //! ARC as its paper has it, with lengths in bytes.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -41,7 +41,7 @@ impl Arc {
 }
 
 impl Model for Arc {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size, c) = (request.id, request.size, self.capacity);
         let (b1, b2) = (self.b1.weight() as f64, self.b2.weight() as f64);
         if self.t1.take(id) || self.t2.take(id) {

@@ -1,6 +1,6 @@
 //! bcache as a row of buckets, each with its priority, which is counted down one by one.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -67,7 +67,7 @@ impl Bcache {
 }
 
 impl Model for Bcache {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         self.to_rescale -= size as i64;
         if self.to_rescale < 0 {

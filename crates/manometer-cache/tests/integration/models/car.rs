@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -43,7 +43,7 @@ impl Car {
 }
 
 impl Model for Car {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size, c) = (request.id, request.size, self.capacity);
         if self.t1.has(id) || self.t2.has(id) {
             let clock = if self.t1.has(id) { &mut self.t1 } else { &mut self.t2 };

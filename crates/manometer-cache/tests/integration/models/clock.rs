@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -34,7 +34,7 @@ impl Clock {
 }
 
 impl Model for Clock {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         if self.row.has(request.id) {
             let hits = self.hits.get_mut(&request.id).unwrap();
             *hits = (*hits + 1).min(self.hits_max);

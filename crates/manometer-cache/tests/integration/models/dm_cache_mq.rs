@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -88,7 +88,7 @@ impl DmCacheMq {
 }
 
 impl Model for DmCacheMq {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         let second = request.position / self.requests_per_second;
         let extra = self.extra[usize::from(request.is_write)];

@@ -1,6 +1,6 @@
 //! dm-cache's `smq` with its levels as rows in which marks stand between objects.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::traces::Object;
 use super::{Model, ModelConfig};
@@ -210,7 +210,7 @@ impl DmCacheSmq {
 }
 
 impl Model for DmCacheSmq {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         while self.second < request.position / self.requests_per_second {
             self.second += 1;

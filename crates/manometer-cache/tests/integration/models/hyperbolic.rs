@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -46,7 +46,7 @@ impl Hyperbolic {
 }
 
 impl Model for Hyperbolic {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, now) = (u64::from(request.id), f64::from(request.position));
         let is_hit = self.row.has(request.id);
         if is_hit {

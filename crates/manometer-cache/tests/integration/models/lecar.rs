@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -63,7 +63,7 @@ impl LeCar {
 }
 
 impl Model for LeCar {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size, now) = (request.id, request.size, request.position);
         if self.row.take(id) {
             self.row.add(id, size);

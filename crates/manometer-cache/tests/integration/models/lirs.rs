@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::traces::Object;
 use super::{Model, ModelConfig};
@@ -69,7 +69,7 @@ impl Lirs {
 }
 
 impl Model for Lirs {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         if self.skips_repeats && self.last == Some(id) {
             return true;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -44,7 +44,7 @@ impl LruK {
 }
 
 impl Model for LruK {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         let is_hit = self.row.has(id);
         if !is_hit {

@@ -31,7 +31,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use manometer_cache::PolicySpec;
 use manometer_cache::admission::ADMISSIONS;
 use manometer_cache::policy::{POLICIES, PolicyKind};
-use manometer_cache::{Request, Requests};
+use manometer_cache::{CacheRequest, RequestSequence};
 use proptest::prelude::*;
 
 use traces::{Object, by_object, by_size};
@@ -39,7 +39,7 @@ use traces::{Object, by_object, by_size};
 /// A cache in its plainest form.
 pub trait Model {
     /// Whether the object was there.
-    fn request(&mut self, request: &Request) -> bool;
+    fn request(&mut self, request: &CacheRequest) -> bool;
     /// What is held.
     fn held(&self) -> Vec<Object>;
 }
@@ -132,9 +132,9 @@ const SEED: u64 = 7;
 fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Result<(), TestCaseError> {
     let choice: PolicySpec = text.parse().unwrap();
     let requests = if is_by_size {
-        Requests::from_objects(objects).unwrap()
+        RequestSequence::from_objects(objects).unwrap()
     } else {
-        Requests::from_keys(objects.iter().map(|(key, _)| *key)).unwrap()
+        RequestSequence::from_keys(objects.iter().map(|(key, _)| *key)).unwrap()
     };
     let objects: Vec<Object> =
         std::iter::zip(requests.ids(), objects).map(|(id, object)| (u64::from(*id), object.1)).collect();
@@ -150,7 +150,7 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
     fast.record_evictions();
     for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
         let (id, position) = (*id as u32, position as u32);
-        let request = Request { id, position, size: *size, is_write: writes(position), time_ns: 0 };
+        let request = CacheRequest { id, position, size: *size, is_write: writes(position), time_ns: 0 };
         let was_held = fast.holds(id);
         let is_hit = fast.request(&request);
         prop_assert_eq!(
@@ -201,13 +201,13 @@ fn every_variant(capacity: u64, objects: &[Object], is_by_size: bool) -> Result<
 /// `back` requests before.
 fn adds_up(text: &str, capacity: u64, keys: &[u64], every: usize, back: usize) -> Result<(), TestCaseError> {
     let objects: Vec<Object> = keys.iter().map(|key| (*key, 1 + key * 7 % 9)).collect();
-    let requests = Requests::from_objects(&objects).unwrap();
+    let requests = RequestSequence::from_objects(&objects).unwrap();
     let choice: PolicySpec = text.parse().unwrap();
     let mut cache = choice.create(capacity, &requests, true, SEED);
     cache.record_evictions();
     let (mut held, mut evicted) = (HashMap::new(), Vec::new());
     for position in 0..requests.len() {
-        let request = Request { is_write: writes(position as u32), ..requests.at(position) };
+        let request = CacheRequest { is_write: writes(position as u32), ..requests.at(position) };
         if request.size > capacity {
             continue;
         }
@@ -233,7 +233,7 @@ fn adds_up(text: &str, capacity: u64, keys: &[u64], every: usize, back: usize) -
 
 #[test]
 fn what_is_removed_misses_when_it_comes_again() {
-    let requests = Requests::from_keys([1, 2, 1, 1, 2, 1]).unwrap();
+    let requests = RequestSequence::from_keys([1, 2, 1, 1, 2, 1]).unwrap();
     for kind in POLICIES {
         let choice: PolicySpec = kind.name.parse().unwrap();
         let mut cache = choice.create(2, &requests, false, SEED);
@@ -294,7 +294,7 @@ proptest! {
         objects in by_size(),
         (every, back) in (1_usize..10, 0_usize..20),
     ) {
-        let requests = Requests::from_objects(&objects).unwrap();
+        let requests = RequestSequence::from_objects(&objects).unwrap();
         let choice: PolicySpec = "opt".parse().unwrap();
         let numbered: Vec<Object> =
             (0..requests.len()).map(|at| (u64::from(requests.ids()[at]), requests.sizes()[at])).collect();

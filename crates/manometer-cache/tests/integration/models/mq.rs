@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -51,7 +51,7 @@ impl Mq {
 }
 
 impl Model for Mq {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         let is_hit = self.queues.iter_mut().any(|queue| queue.take(id));
         if !is_hit {

@@ -1,7 +1,7 @@
 //! Evicts what is requested again last. Of what is never requested again the key that came last goes first; it makes
 //! no difference where all objects are of one size.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::traces::Object;
 use super::{Model, ModelConfig};
@@ -28,7 +28,7 @@ impl<'a> Opt<'a> {
 }
 
 impl Model for Opt<'_> {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let id = u64::from(request.id);
         let before = self.held.len();
         self.held.retain(|object| object.0 != id);

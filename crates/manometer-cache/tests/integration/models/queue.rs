@@ -1,6 +1,6 @@
 //! FIFO, LRU and MRU: one row; a hit renews or not; the oldest or the newest goes.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -27,7 +27,7 @@ impl Queue {
 }
 
 impl Model for Queue {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         if !self.row.has(request.id) {
             self.evict_above(self.capacity - request.size);
             self.row.add(request.id, request.size);

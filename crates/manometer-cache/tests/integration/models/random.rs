@@ -1,6 +1,6 @@
 //! Random: a row from which any object goes, the last taking its place.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -30,7 +30,7 @@ impl Random {
 }
 
 impl Model for Random {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let is_hit = self.row.has(request.id);
         if is_hit {
             self.row.resize(request.id, request.size);

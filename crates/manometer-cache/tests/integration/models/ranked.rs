@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::traces::Object;
 use super::{Model, ModelConfig};
@@ -37,7 +37,7 @@ impl Ranked {
 }
 
 impl Model for Ranked {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let before = self.known.get(&request.id).map(|known| known.requests);
         if before.is_none() {
             self.evict_above(self.capacity - request.size);

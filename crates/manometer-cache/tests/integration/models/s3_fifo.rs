@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -76,7 +76,7 @@ impl S3Fifo {
 }
 
 impl Model for S3Fifo {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         let is_in_small = self.small.has(id);
         if is_in_small || self.main.has(id) {

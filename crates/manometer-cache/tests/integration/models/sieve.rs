@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -37,7 +37,7 @@ impl Sieve {
 }
 
 impl Model for Sieve {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         if self.row.has(request.id) {
             self.visited.insert(request.id);
             self.row.resize(request.id, request.size);

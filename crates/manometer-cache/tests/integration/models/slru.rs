@@ -1,6 +1,6 @@
 //! Segmented LRU: a row for each segment, the lowest first.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -30,7 +30,7 @@ impl Slru {
 }
 
 impl Model for Slru {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         let Some(segment) = self.segments.iter().position(|segment| segment.has(id)) else {
             self.evict_above(self.capacity - size);

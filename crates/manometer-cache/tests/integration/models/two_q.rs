@@ -1,6 +1,6 @@
 //! 2Q in full, as its paper has it: A1in, A1out and Am.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::traces::Object;
@@ -35,7 +35,7 @@ impl TwoQ {
 }
 
 impl Model for TwoQ {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         if self.am.take(id) {
             self.am.add(id, size);

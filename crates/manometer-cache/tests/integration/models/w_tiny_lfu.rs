@@ -1,6 +1,6 @@
 //! W-TinyLFU: a window, and a main cache of two segments whose admission a sketch decides.
 
-use manometer_cache::Request;
+use manometer_cache::CacheRequest;
 
 use super::list::ObjectList;
 use super::sketch::Sketch;
@@ -57,7 +57,7 @@ impl WTinyLfu {
 }
 
 impl Model for WTinyLfu {
-    fn request(&mut self, request: &Request) -> bool {
+    fn request(&mut self, request: &CacheRequest) -> bool {
         let (id, size) = (request.id, request.size);
         self.sketch.add(id);
         let is_in_main = self.probation.take(id) || self.protected.take(id);

@@ -1,6 +1,6 @@
 //! What is on its way into memory or into the cache is not there yet.
 
-use manometer_cache::tier::workload::TraceOperation::{Read, Write};
+use manometer_cache::tier::workload::BlockOperation::{Read, Write};
 use manometer_cache::tier::{Arrangement, TierResult};
 
 use super::{TestStep, run_steps, shipped};

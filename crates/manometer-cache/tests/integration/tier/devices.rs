@@ -52,7 +52,7 @@ fn an_ssd_writes_slower_the_wider_it_is_written() {
     let over = |working_set: &str| {
         let mut ssd = ssd.clone();
         let workload = ssd.workloads.get_mut("write-4KiB").unwrap();
-        let manometer_cache::tier::workload::WorkloadKind::Random(random) = &mut workload.kind else {
+        let manometer_cache::tier::workload::TierWorkloadKind::Random(random) = &mut workload.kind else {
             panic!("it is random")
         };
         (random.working_set, random.loops) = (working_set.parse().unwrap(), Some(40));
@@ -74,7 +74,7 @@ fn little_spare_flash_amplifies_writes_and_wears_it_off() {
         };
         (settings.spare, settings.capacity) = (spare, "151GB".parse::<ByteSize>().unwrap());
         let workload = ssd.workloads.get_mut("write-4KiB").unwrap();
-        let manometer_cache::tier::workload::WorkloadKind::Random(random) = &mut workload.kind else {
+        let manometer_cache::tier::workload::TierWorkloadKind::Random(random) = &mut workload.kind else {
             panic!("it is random")
         };
         random.working_set = "149GB".parse().unwrap();
@@ -94,7 +94,7 @@ fn flash_writes_count_from_the_warm_up_on_and_only_on_ssds() {
         let mut ssd = small("1s");
         let workload = ssd.workloads.get_mut("write-64KiB").unwrap();
         workload.warmup = warmup.parse().unwrap();
-        let manometer_cache::tier::workload::WorkloadKind::Random(random) = &mut workload.kind else {
+        let manometer_cache::tier::workload::TierWorkloadKind::Random(random) = &mut workload.kind else {
             panic!("it is random")
         };
         random.loops = Some(1);

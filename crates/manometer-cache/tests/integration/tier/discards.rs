@@ -1,6 +1,6 @@
 //! Discards: which pages they drop, and how far down they reach.
 
-use manometer_cache::tier::workload::TraceOperation;
+use manometer_cache::tier::workload::BlockOperation;
 use manometer_cache::tier::{Arrangement, TierResult};
 
 use super::{TestStep, run_steps, shipped};
@@ -14,7 +14,7 @@ fn done(arrangement: &Arrangement, is_direct: bool, steps: &[TestStep]) -> TierR
 
 #[test]
 fn only_whole_pages_are_dropped_from_memory() {
-    use TraceOperation::{Discard, Read, Write};
+    use BlockOperation::{Discard, Read, Write};
     let after = |offset, bytes| {
         let steps = [(Write, 0, 12288), (Discard, offset, bytes), (Read, 0, 12288)];
         done(&shipped("1h"), false, &steps).ram_hit_ratio
@@ -26,7 +26,7 @@ fn only_whole_pages_are_dropped_from_memory() {
 
 #[test]
 fn only_whole_blocks_are_dropped_from_the_second_level() {
-    use TraceOperation::{Discard, Read, Write};
+    use BlockOperation::{Discard, Read, Write};
     const BLOCK: u32 = 256 << 10;
     let mut cached = shipped("dmcache-1s-1h");
     cached.cache.as_mut().unwrap().policy = "lru".parse().unwrap();
@@ -41,7 +41,7 @@ fn only_whole_blocks_are_dropped_from_the_second_level() {
 
 #[test]
 fn what_is_dropped_dirty_is_not_written_back() {
-    use TraceOperation::{Discard, Write};
+    use BlockOperation::{Discard, Write};
     let mut cached = shipped("dmcache-1s-1h");
     let cache = cached.cache.as_mut().unwrap();
     (cache.size, cache.sequential, cache.policy) = ("256MiB".parse().unwrap(), None, "lru".parse().unwrap());
@@ -68,7 +68,7 @@ fn what_is_dropped_makes_room_on_an_ssd() {
     settings.span_small = "100MB".parse().unwrap();
     ssd.origin.size = "1GB".parse().unwrap();
     let amplified = |drops: bool| {
-        use TraceOperation::{Discard, Write};
+        use BlockOperation::{Discard, Write};
         let blocks = 240_000_u64;
         let all = (0..blocks).map(|at| (Write, at * 4096, 4096));
         let half = (0..blocks / 2).filter(|_| drops).map(|at| (Discard, at * 2 * 4096, 4096));

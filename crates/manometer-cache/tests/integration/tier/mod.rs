@@ -11,7 +11,7 @@ mod wrong;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use manometer_cache::tier::workload::{TraceOperation, TraceRequest, TraceRequests, TraceSettings};
+use manometer_cache::tier::workload::{BlockOperation, TraceRequest, TraceRequests, TraceSettings};
 use manometer_cache::tier::{Arrangement, TierLoad, TierResult, run};
 use manometer_testing::repository_file;
 
@@ -36,7 +36,7 @@ fn small(name: &str) -> Arrangement {
 }
 
 /// What is requested: where, and how much.
-type TestStep = (TraceOperation, u64, u32);
+type TestStep = (BlockOperation, u64, u32);
 
 /// What an arrangement does at full size when so many threads request these in turn.
 fn run_steps(arrangement: &Arrangement, threads: u32, is_direct: bool, steps: &[TestStep]) -> TierResult {

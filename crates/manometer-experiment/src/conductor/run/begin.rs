@@ -17,7 +17,7 @@ use super::super::recorder::RunRecorder;
 use super::Run;
 use super::conditions::made_anew;
 use super::member::Member;
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 use crate::isolate::RunIsolation;
 use crate::prepare::PreparedRun;
 use crate::prepare::ledger::Ledger;
@@ -76,9 +76,9 @@ impl<'a> Run<'a> {
                 folder: workload.settings.keeps_data().then_some(folder),
                 part: part.clone(),
                 facts: None,
-                gone: None,
+                failure: None,
                 ended: None,
-                has_left: false,
+                has_ended: false,
                 running: false,
                 prepared: is_prepared,
                 settings: Settings::new(),
@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
             isolated,
             observers,
             interval_ns,
-            next_beat_ns: next_tick_ns(start.monotonic_ns, interval_ns),
+            next_tick_ns: next_tick_ns(start.monotonic_ns, interval_ns),
             account,
             spent: None,
             phase_end_ns: 0,
@@ -117,13 +117,13 @@ impl<'a> Run<'a> {
     /// Waits until every worker is ready, one has failed, or the run is interrupted.
     pub(super) fn prepare(&mut self) -> Result<(), RunError> {
         self.pump(u64::MAX, |run| {
-            let failed = run.members.iter().any(|member| member.gone.is_some());
+            let failed = run.members.iter().any(|member| member.failure.is_some());
             failed || run.spent.is_some() || run.members.iter().all(|member| member.facts.is_some())
         })?;
         for finding in self.members.iter().filter_map(made_anew).collect::<Vec<_>>() {
             self.finding(finding)?;
         }
-        self.tell_of_servers()?;
+        self.announce_servers()?;
         let mut facts = Settings::new();
         for member in &self.members {
             facts.insert(member.part.name.clone(), serde_json::json!(member.facts));
@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
 
     /// Tells the observers which existing servers the workloads drive: these are not foreign processes. Servers that workers
     /// started are never foreign.
-    fn tell_of_servers(&mut self) -> Result<(), RecordingError> {
+    fn announce_servers(&mut self) -> Result<(), RecordingError> {
         let address = |member: &Member| {
             let facts = member.facts.as_ref().filter(|facts| facts.get("own_server") != Some(&true.into()))?;
             Some((member.part.name.clone(), facts.get("address")?.as_str()?.to_owned()))
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
 }
 
 /// The operations of `workload` in all phases of `plan`.
-fn operations(workload: &crate::experiment::Workload, plan: &Plan) -> Vec<String> {
+fn operations(workload: &crate::definition::ExperimentWorkload, plan: &Plan) -> Vec<String> {
     let prefix = format!("{}.", workload.name);
     let mut all: BTreeSet<&'static str> = workload.settings.operations().into_iter().collect();
     for phase in &plan.phases {

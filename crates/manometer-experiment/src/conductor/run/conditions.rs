@@ -9,7 +9,7 @@ use manometer_measure::plan::{Phase, Settings};
 use serde_json::Value;
 
 use super::member::Member;
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 use crate::setup::RunSetup;
 
 /// A worker did not find its prepared data.

@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 
-use manometer_measure::plan::{Settings, Workload as Part};
+use manometer_measure::plan::{PlannedWorkload, Settings};
 
 /// A workload of the run; its worker has the same number in the controller.
 pub(super) struct Member {
     /// The folder of its data; none for an engine without storage.
     pub(super) folder: Option<PathBuf>,
-    pub(super) part: Part,
+    pub(super) part: PlannedWorkload,
     /// The facts of its `ready` message; none before.
     pub(super) facts: Option<Settings>,
     /// Why it failed.
-    pub(super) gone: Option<String>,
+    pub(super) failure: Option<String>,
     /// Why it ended by itself: the end of its trace.
     pub(super) ended: Option<String>,
     /// Whether its worker ended by itself without an error.
-    pub(super) has_left: bool,
+    pub(super) has_ended: bool,
     pub(super) running: bool,
     /// Whether its data was prepared before the run.
     pub(super) prepared: bool,
@@ -28,19 +28,19 @@ pub(super) struct Member {
 
 impl Member {
     /// Whether its worker follows control lines.
-    pub(super) fn is_there(&self) -> bool {
-        self.gone.is_none() && !self.has_left
+    pub(super) fn is_active(&self) -> bool {
+        self.failure.is_none() && !self.has_ended
     }
 
     /// Records that its worker ended by itself without an error.
     pub(super) fn leave(&mut self) {
-        self.has_left = true;
+        self.has_ended = true;
         self.running = false;
         self.pending = false;
     }
 
     /// Whether this run created the data in its folder completely.
-    pub(super) fn made_its_data(&self) -> bool {
+    pub(super) fn created_data(&self) -> bool {
         self.facts.as_ref().is_some_and(|facts| facts.get("reused") != Some(&serde_json::Value::Bool(true)))
     }
 }

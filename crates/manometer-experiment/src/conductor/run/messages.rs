@@ -57,9 +57,9 @@ impl Run<'_> {
             }
             Message::Refused { line, reason } => {
                 let text = format!("it refused `{line}`: {reason}");
-                self.lost(index, Some(text))?;
+                self.fail_worker(index, Some(text))?;
             }
-            Message::Error { text } => self.lost(index, Some(text))?,
+            Message::Error { text } => self.fail_worker(index, Some(text))?,
             // It has ended without an error.
             Message::Done if member.ended.is_some() => member.leave(),
             Message::Clock { .. } | Message::Done => {}
@@ -68,15 +68,15 @@ impl Run<'_> {
     }
 
     /// Handles a worker that ended or failed; `why` is its own error, if it sent one.
-    pub(super) fn lost(&mut self, index: usize, why: Option<String>) -> Result<(), RunError> {
+    pub(super) fn fail_worker(&mut self, index: usize, why: Option<String>) -> Result<(), RunError> {
         let member = &mut self.members[index];
-        if member.gone.is_some() || member.has_left {
+        if member.failure.is_some() || member.has_ended {
             return Ok(());
         }
         let ending =
             || self.controller.wait(index).err().unwrap_or_else(|| "its process ended before its workload".to_owned());
         let text = why.unwrap_or_else(ending);
-        member.gone = Some(text.clone());
+        member.failure = Some(text.clone());
         member.pending = false;
         self.controller.end(index);
         self.failed = true;

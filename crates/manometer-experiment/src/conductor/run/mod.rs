@@ -27,7 +27,7 @@ use self::member::Member;
 use super::RunError;
 use super::phase_stop::LiveMetrics;
 use super::recorder::RunRecorder;
-use crate::experiment::{Experiment, PhaseStop};
+use crate::definition::{Experiment, PhaseStop};
 use crate::isolate::RunIsolation;
 use crate::prepare::PreparedRun;
 use crate::prepare::ledger::Ledger;
@@ -81,7 +81,7 @@ struct Run<'a> {
     isolated: RunIsolation,
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
-    next_beat_ns: u64,
+    next_tick_ns: u64,
     /// The bytes written to the device, and the reason to stop, if any.
     account: WriteAccount<'a>,
     spent: Option<String>,
@@ -126,12 +126,12 @@ impl Run<'_> {
     fn check_isolation(&mut self) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &self.members[index];
-            if !member.is_there() || !self.controller.is_alive(index) {
+            if !member.is_active() || !self.controller.is_alive(index) {
                 continue;
             }
             if let Some(reason) = self.isolated.loss(index, self.controller.pid(index)) {
                 let text = format!("`{}`: {reason}", member.part.name);
-                self.lost(index, Some(reason))?;
+                self.fail_worker(index, Some(reason))?;
                 self.finding(isolation_lost(text))?;
             }
         }
@@ -142,16 +142,16 @@ impl Run<'_> {
     fn pump(&mut self, deadline_ns: u64, done: impl Fn(&Self) -> bool) -> Result<(), RunError> {
         while !done(self) && !self.interrupted() {
             let now_ns = MonotonicClock.now_ns();
-            if now_ns >= self.next_beat_ns {
+            if now_ns >= self.next_tick_ns {
                 self.tick()?;
             }
             if now_ns >= deadline_ns {
                 break;
             }
-            let until_ns = deadline_ns.min(self.next_beat_ns).saturating_sub(now_ns).min(INTERRUPT_CHECK_NS);
+            let until_ns = deadline_ns.min(self.next_tick_ns).saturating_sub(now_ns).min(INTERRUPT_CHECK_NS);
             match self.controller.receive(Duration::from_nanos(until_ns)) {
                 Some((index, WorkerEvent::Message(_, message))) => self.handle_message(index, message)?,
-                Some((index, WorkerEvent::Ended)) => self.lost(index, None)?,
+                Some((index, WorkerEvent::Ended)) => self.fail_worker(index, None)?,
                 None => {}
             }
         }
@@ -160,11 +160,11 @@ impl Run<'_> {
 
     /// A sample interval has passed.
     fn tick(&mut self) -> Result<(), RunError> {
-        let t_ns = self.next_beat_ns;
-        self.look_at_account()?;
+        let t_ns = self.next_tick_ns;
+        self.check_write_account()?;
         self.recorder.observe(t_ns, &mut self.observers)?;
         self.check_isolation()?;
-        self.next_beat_ns = next_tick_ns(MonotonicClock.now_ns(), self.interval_ns);
+        self.next_tick_ns = next_tick_ns(MonotonicClock.now_ns(), self.interval_ns);
         let phase_left_s = self.phase_end_ns.saturating_sub(t_ns) as f64 / 1e9;
         if self.phase_end_ns > 0 {
             (self.watch)(ProgressUpdate::Tick { phase_left_s, run_left_s: phase_left_s + self.after_phase_s });
@@ -173,19 +173,19 @@ impl Run<'_> {
     }
 
     /// Stops the run before it exceeds its write budget, or when its writes cannot be counted.
-    fn look_at_account(&mut self) -> Result<(), RunError> {
+    fn check_write_account(&mut self) -> Result<(), RunError> {
         match self.account.check(MonotonicClock.now_ns()) {
-            Err(stop) if self.spent.is_none() => self.halt(&stop),
+            Err(stop) if self.spent.is_none() => self.stop_run(&stop),
             _ => Ok(()),
         }
     }
 
     /// Kills every worker and skips all further phases. None is stopped in order: an engine that closes writes what it holds
     /// in memory, and its log is safe.
-    fn halt(&mut self, stop: &WriteStop) -> Result<(), RunError> {
-        for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.gone.is_none()) {
+    fn stop_run(&mut self, stop: &WriteStop) -> Result<(), RunError> {
+        for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.failure.is_none()) {
             self.controller.end(index);
-            member.gone = Some(stop.to_string());
+            member.failure = Some(stop.to_string());
             member.running = false;
         }
         self.spent = Some(stop.to_string());
@@ -215,7 +215,7 @@ impl Run<'_> {
         }
         self.recorder.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
         self.write_environment()?;
-        let makers = self.members.iter().filter(|member| member.made_its_data());
+        let makers = self.members.iter().filter(|member| member.created_data());
         created.extend(makers.filter_map(|member| member.folder.clone()));
         // Writes of the engines as they close count as well.
         self.controller.end_all();

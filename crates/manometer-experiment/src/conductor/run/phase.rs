@@ -46,8 +46,8 @@ impl Run<'_> {
             label: &phase.label,
             seconds: self.phase_end_ns.saturating_sub(MonotonicClock.now_ns()) as f64 / 1e9,
         });
-        self.pump(begin_ns, |run| run.obstacle(phase).is_some())?;
-        if let Some(reason) = self.obstacle(phase) {
+        self.pump(begin_ns, |run| run.missing_requirement(phase).is_some())?;
+        if let Some(reason) = self.missing_requirement(phase) {
             return Ok(Some(reason));
         }
         self.recorder.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
@@ -56,8 +56,8 @@ impl Run<'_> {
         let end_ns = loop {
             // Samples end a moment after the tick: the phase lasts until that of its last tick has arrived.
             let end_ns = self.phase_end_ns + self.sample_lateness_ns();
-            self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
-            if let Some(reason) = self.obstacle(phase) {
+            self.pump(end_ns, |run| run.missing_requirement(phase).is_some())?;
+            if let Some(reason) = self.missing_requirement(phase) {
                 return Ok(Some(reason));
             }
             if !self.prolong(phase, begin_ns)? {
@@ -68,27 +68,27 @@ impl Run<'_> {
         self.recorder.phase_boundary(end_ns, PhaseBoundary::End, &mut self.observers)?;
         self.recorder.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
         if let Err(error) = self.account.record() {
-            self.halt(&error.into())?;
+            self.stop_run(&error.into())?;
         }
         Ok(None)
     }
 
     /// Brings `phase` into force: its settings, and who runs. Returns the reason if it cannot.
     pub(super) fn apply_settings(&mut self, phase: &Phase) -> Result<Option<String>, RunError> {
-        if let Some(reason) = self.obstacle(phase) {
+        if let Some(reason) = self.missing_requirement(phase) {
             return Ok(Some(reason));
         }
         self.enter(phase)?;
         self.pump(MonotonicClock.now_ns() + SETTING_PATIENCE_NS, |run| {
-            run.obstacle(phase).is_some() || run.members.iter().all(|member| !member.pending)
+            run.missing_requirement(phase).is_some() || run.members.iter().all(|member| !member.pending)
         })?;
         let late = self.members.iter().find(|member| member.pending).map(|member| member.part.name.clone());
-        if let Some(name) = late.filter(|_| self.obstacle(phase).is_none()) {
+        if let Some(name) = late.filter(|_| self.missing_requirement(phase).is_none()) {
             self.failed = true;
             return Ok(Some(format!("`{name}` did not apply its settings within a minute")));
         }
         self.start_and_pause(phase);
-        Ok(self.obstacle(phase))
+        Ok(self.missing_requirement(phase))
     }
 
     /// How long samples may take to arrive after their tick.
@@ -122,7 +122,7 @@ impl Run<'_> {
     }
 
     /// Why `phase` cannot run or continue.
-    pub(super) fn obstacle(&self, phase: &Phase) -> Option<String> {
+    pub(super) fn missing_requirement(&self, phase: &Phase) -> Option<String> {
         if self.interrupted() {
             return Some("the run was interrupted".to_owned());
         }
@@ -132,7 +132,7 @@ impl Run<'_> {
         let needed = self.members.iter().filter(|member| phase.running.contains(&member.part.name));
         needed.into_iter().find_map(|member| {
             let name = &member.part.name;
-            match (&member.gone, &member.ended, &member.facts) {
+            match (&member.failure, &member.ended, &member.facts) {
                 (Some(reason), _, _) => Some(format!("`{name}` failed: {reason}")),
                 (None, Some(reason), _) => Some(format!("`{name}` has ended: {reason}")),
                 (None, None, None) => Some(format!("`{name}` was not prepared")),
@@ -145,7 +145,7 @@ impl Run<'_> {
     fn enter(&mut self, phase: &Phase) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
-            if !member.is_there() {
+            if !member.is_active() {
                 continue;
             }
             let prefix = format!("{}.", member.part.name);
@@ -171,7 +171,7 @@ impl Run<'_> {
         let mut changes = limits.iter().map(|(name, value)| self.isolated.change_limit(index, name, value));
         let refused = changes.find_map(Result::err);
         match refused {
-            Some(reason) => self.lost(index, Some(reason)),
+            Some(reason) => self.fail_worker(index, Some(reason)),
             None if limits.is_empty() => Ok(()),
             None => {
                 let workload = self.members[index].part.name.clone();
@@ -182,7 +182,7 @@ impl Run<'_> {
     }
 
     fn start_and_pause(&mut self, phase: &Phase) {
-        for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.is_there()) {
+        for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.is_active()) {
             let wanted = phase.running.contains(&member.part.name);
             if wanted != member.running {
                 self.controller.send(index, if wanted { &Control::Go } else { &Control::Wait });

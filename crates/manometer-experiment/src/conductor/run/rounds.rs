@@ -34,7 +34,7 @@ impl Run<'_> {
         self.recorder.phase_boundary(end_ns, PhaseBoundary::End, &mut self.observers)?;
         self.recorder.recording.event(end_ns, Event::RoundsEnded)?;
         if let Err(error) = self.account.record() {
-            self.halt(&error.into())?;
+            self.stop_run(&error.into())?;
         }
         Ok(())
     }
@@ -78,16 +78,16 @@ impl Run<'_> {
         let begin_ns = block_begin_ns(MonotonicClock.now_ns(), seconds_ns(rounds.washout_s), self.interval_ns);
         let measured_end_ns = begin_ns + self.whole_intervals_ns(rounds.measured_s());
         self.phase_end_ns = measured_end_ns + seconds_ns(round_left_s);
-        self.pump(begin_ns, |run| run.obstacle(phase).is_some())?;
-        if let Some(reason) = self.obstacle(phase) {
+        self.pump(begin_ns, |run| run.missing_requirement(phase).is_some())?;
+        if let Some(reason) = self.missing_requirement(phase) {
             return Ok(Some(reason));
         }
         self.recorder.recording.event(begin_ns, Event::BlockStarted { phase: phase.id.clone(), round })?;
         self.live.begin_phase(begin_ns);
         // Samples end a moment after the tick: the block lasts until that of its last tick has arrived.
         let end_ns = measured_end_ns + self.sample_lateness_ns();
-        self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
-        if let Some(reason) = self.obstacle(phase) {
+        self.pump(end_ns, |run| run.missing_requirement(phase).is_some())?;
+        if let Some(reason) = self.missing_requirement(phase) {
             return Ok(Some(reason));
         }
         self.live.end_block(&self.plan, phase);

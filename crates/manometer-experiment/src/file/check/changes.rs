@@ -14,7 +14,9 @@ use serde_json::Value;
 
 use super::Checker;
 use super::workloads::{setting_names, with_paths};
-use crate::experiment::{DEVICE_SCHEDULER, LadderKey, Neighbour, PlanStep, SettingChange, Workload, format_value};
+use crate::definition::{
+    DEVICE_SCHEDULER, ExperimentWorkload, LadderKey, Neighbour, PlanStep, SettingChange, format_value,
+};
 use crate::file::source::Origin;
 use crate::file::tables::{PlanTable, StepTable};
 use crate::file::tree::Node;
@@ -141,11 +143,11 @@ impl Checker<'_> {
     pub(super) fn read_sweep(
         &mut self,
         root: &Node,
-        primary: Option<&Workload>,
+        primary: Option<&ExperimentWorkload>,
         neighbours: &[Neighbour],
     ) -> Vec<(String, Vec<Value>)> {
         let Some(table) = root.get("sweep") else { return Vec::new() };
-        let mut tables: Vec<(&str, &Workload)> =
+        let mut tables: Vec<(&str, &ExperimentWorkload)> =
             neighbours.iter().map(|one| (one.table.as_str(), &one.workload)).collect();
         tables.extend(primary.map(|primary| (primary.name.as_str(), primary)));
         let mut sweep = Vec::new();
@@ -206,7 +208,7 @@ fn neighbours_named(name: &str, neighbours: &[Neighbour]) -> Vec<usize> {
 }
 
 /// The message and the remedy for a sweep of `name`, which is not among `tables`.
-fn unknown_table(name: &str, tables: &[(&str, &Workload)]) -> (String, String) {
+fn unknown_table(name: &str, tables: &[(&str, &ExperimentWorkload)]) -> (String, String) {
     match tables.iter().find(|(_, workload)| workload.name == name) {
         Some((table, _)) => (
             format!("`{name}` is one instance of `{table}`, and a sweep changes all of them"),
@@ -220,7 +222,7 @@ fn unknown_table(name: &str, tables: &[(&str, &Workload)]) -> (String, String) {
 }
 
 /// The names of all settings of `workload`, including those of its isolation.
-fn setting_names_of(workload: &Workload) -> Vec<String> {
+fn setting_names_of(workload: &ExperimentWorkload) -> Vec<String> {
     let mut names = setting_names(workload.settings.kind()).unwrap_or_default();
     names.extend(IsolationSetting::keys());
     names

@@ -4,7 +4,7 @@ use manometer_measure::Span;
 use manometer_workload::settings::WorkloadSettings;
 
 use super::Checker;
-use crate::experiment::{BlockTimes, Experiment, MAX_ROUNDS, PlanDesign, PlanTimes, Workload, phase_states};
+use crate::definition::{BlockTimes, Experiment, ExperimentWorkload, MAX_ROUNDS, PlanDesign, PlanTimes, phase_states};
 use crate::file::source::Origin;
 use crate::file::tables::PlanTable;
 use crate::file::tree::Node;
@@ -159,7 +159,7 @@ impl Checker<'_> {
                 format!("{} phases in {} rounds are more than {MAX_BLOCKS} blocks", treatments, blocks.rounds);
             refuse(&message, "use fewer values or fewer rounds");
         }
-        let external = |workload: &&Workload| matches!(workload.settings, WorkloadSettings::Command(_));
+        let external = |workload: &&ExperimentWorkload| matches!(workload.settings, WorkloadSettings::Command(_));
         if let Some(workload) = experiment.workloads().find(external) {
             let message = format!("`{}` is an external program, which a block cannot pause or measure", workload.name);
             refuse(&message, "use the design `ladder`: a program would be ended and started again in every round");

@@ -3,13 +3,18 @@
 use serde_json::Value;
 
 use super::Checker;
-use crate::experiment::Workload;
+use crate::definition::ExperimentWorkload;
 use crate::file::tree::Node;
 use crate::limits::Limits;
 
 impl Checker<'_> {
     /// `workload` with the isolation and the limits of its table `node`.
-    pub(super) fn with_isolation(&mut self, node: &Node, mut workload: Workload, block_size: u64) -> Option<Workload> {
+    pub(super) fn with_isolation(
+        &mut self,
+        node: &Node,
+        mut workload: ExperimentWorkload,
+        block_size: u64,
+    ) -> Option<ExperimentWorkload> {
         if let Some(isolation) = node.get("isolation") {
             workload.isolation = self.read(isolation, "isolation")?;
         }

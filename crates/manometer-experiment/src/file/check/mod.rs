@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use manometer_measure::Span;
 use manometer_measure::host::mount::{self, Backing};
-use manometer_measure::plan::{BetterDirection, Criterion, Goal};
+use manometer_measure::plan::{BetterDirection, Criterion, PlanGoal};
 use manometer_measure::suggest::correction;
 use manometer_workload::settings::{Pace, WorkloadSettings};
 
@@ -25,9 +25,9 @@ use super::problem::CheckError;
 use super::source::Sources;
 use super::tables::{DeviceTable, ExperimentTable, GoalTable, PlanTable};
 use super::tree::Node;
-use crate::experiment::{
-    Experiment, LadderKey, Neighbour, PlanDesign, PlanStep, PlanTimes, Workload, format_settings, invalid_phase,
-    phase_states,
+use crate::definition::{
+    Experiment, ExperimentWorkload, LadderKey, Neighbour, PlanDesign, PlanStep, PlanTimes, format_settings,
+    invalid_phase, phase_states,
 };
 
 /// The percentiles that a latency criterion can name.
@@ -190,7 +190,7 @@ impl Checker<'_> {
         &mut self,
         root: &Node,
         (plan, phase): (&PlanTable, Span),
-        (neighbours, primary): (&mut [Neighbour], &mut Option<Workload>),
+        (neighbours, primary): (&mut [Neighbour], &mut Option<ExperimentWorkload>),
         block_size: u64,
     ) -> (Vec<LadderKey>, Vec<PlanStep>) {
         let mut changing = neighbours.to_vec();
@@ -272,7 +272,7 @@ impl Checker<'_> {
     }
 
     /// Reports the operation of a latency criterion where the primary does not have it.
-    fn check_operation(&mut self, root: &Node, operation: &str, primary: Option<&Workload>) {
+    fn check_operation(&mut self, root: &Node, operation: &str, primary: Option<&ExperimentWorkload>) {
         let Some(primary) = primary else { return };
         let known = primary.settings.operations();
         if !known.contains(&operation) {
@@ -288,17 +288,17 @@ impl Checker<'_> {
     }
 
     /// Reads `[goal]`, which needs a primary.
-    fn read_goal(&mut self, root: &Node, primary: Option<&Workload>) -> Option<Goal> {
+    fn read_goal(&mut self, root: &Node, primary: Option<&ExperimentWorkload>) -> Option<PlanGoal> {
         let node = root.get("goal")?;
         let goal: GoalTable = self.read_table(node, "goal")?;
         if primary.is_none() {
             let help = "a goal is about the primary: add a `[primary]`, or remove `[goal]`";
             self.report("`[goal]` needs a primary", Some(&node.key_origin), Some(help));
         }
-        Some(Goal { pressure: goal.pressure.0 })
+        Some(PlanGoal { pressure: goal.pressure.0 })
     }
 
-    fn read_criterion(&mut self, root: &Node, primary: Option<&Workload>) -> Option<Criterion> {
+    fn read_criterion(&mut self, root: &Node, primary: Option<&ExperimentWorkload>) -> Option<Criterion> {
         let metric = self.read_optional(root, "criterion").unwrap_or_else(|| default_metric(primary));
         if metric == "throughput" {
             let unit = primary.map_or("ops/s", |primary| primary.settings.unit()).to_owned();
@@ -324,7 +324,7 @@ impl Checker<'_> {
 
 /// The throughput; of a paced primary, whose throughput is its rate as long as the target keeps up, the p99 of its main
 /// operation: of the response time, or of the latency where no request is due before it is sent.
-fn default_metric(primary: Option<&Workload>) -> String {
+fn default_metric(primary: Option<&ExperimentWorkload>) -> String {
     let latency = primary.and_then(|primary| {
         let kind = match primary.settings.pace() {
             Pace::Free => return None,

@@ -6,7 +6,7 @@ use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
 use super::Checker;
-use crate::experiment::{Experiment, PrepareSettings};
+use crate::definition::{Experiment, PrepareSettings};
 use crate::file::tables::DeviceTable;
 use crate::file::tree::Node;
 

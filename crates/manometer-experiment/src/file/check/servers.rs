@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use manometer_workload::kv::ExternalServers;
 use manometer_workload::settings::WorkloadSettings;
 
-use crate::experiment::Experiment;
+use crate::definition::Experiment;
 
 /// The first two workloads of `run` on one server that one of them flushes: the other's records would be lost.
 pub(super) fn flush_conflict(run: &Experiment) -> Option<String> {

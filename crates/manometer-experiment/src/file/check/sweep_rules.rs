@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Checker;
 use super::reading::property_names;
-use crate::experiment::{PhaseStop, RepeatStop, RunOrder, SweepRules, SweepStop};
+use crate::definition::{PhaseStop, RepeatStop, RunOrder, SweepRules, SweepStop};
 use crate::file::tables::SweepTable;
 use crate::file::tree::Node;
 

@@ -10,24 +10,24 @@ use manometer_workload::settings::WorkloadSettings;
 
 use super::Checker;
 use super::reading::property_names;
-use crate::experiment::{Neighbour, Workload};
+use crate::definition::{ExperimentWorkload, Neighbour};
 use crate::file::tree::{Node, NodeKind};
 
 /// The maximum number of instances of a neighbour.
 const MAX_INSTANCES: u32 = 64;
 
 impl Checker<'_> {
-    pub(super) fn read_primary(&mut self, node: &Node, block_size: u64) -> Option<Workload> {
+    pub(super) fn read_primary(&mut self, node: &Node, block_size: u64) -> Option<ExperimentWorkload> {
         let name = self.read_optional(node, "name").unwrap_or_else(|| "primary".to_owned());
         self.check_name(&name, node);
         let settings = self.read_workload(node, Some("kv"), &["name", "isolation", "limits"], block_size)?;
-        self.with_isolation(node, Workload::new(name, settings), block_size)
+        self.with_isolation(node, ExperimentWorkload::new(name, settings), block_size)
     }
 
     pub(super) fn read_neighbours(
         &mut self,
         root: &Node,
-        primary: Option<&Workload>,
+        primary: Option<&ExperimentWorkload>,
         block_size: u64,
     ) -> Vec<Neighbour> {
         let mut neighbours: Vec<Neighbour> = Vec::new();
@@ -42,7 +42,8 @@ impl Checker<'_> {
             }
             let other_keys = ["name", "instances", "isolation", "limits"];
             let Some(settings) = self.read_workload(node, None, &other_keys, block_size) else { continue };
-            let Some(one) = self.with_isolation(node, Workload::new(table.clone(), settings), block_size) else {
+            let Some(one) = self.with_isolation(node, ExperimentWorkload::new(table.clone(), settings), block_size)
+            else {
                 continue;
             };
             let names = match instances {
@@ -56,7 +57,7 @@ impl Checker<'_> {
                     let origin = node.get("name").map(|node| node.origin.clone());
                     self.report(format!("two workloads have the name `{name}`"), origin.as_ref(), None);
                 }
-                let workload = Workload { name, ..one.clone() };
+                let workload = ExperimentWorkload { name, ..one.clone() };
                 neighbours.push(Neighbour { table: table.clone(), workload });
             }
         }

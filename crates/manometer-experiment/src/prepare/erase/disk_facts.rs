@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use manometer_measure::host::Device;
+use manometer_measure::host::BlockDevice;
 use procfs::process::Process;
 use rustix::fs::OFlags;
 
@@ -50,10 +50,10 @@ impl DiskFacts {
         }
         let number = metadata.rdev();
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-        let device = Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
+        let device = BlockDevice::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
             .ok_or_else(|| at(io::Error::other("it does not exist below /sys/dev/block")))?;
         let parts = partitions(&device);
-        let whole: Vec<&Device> = std::iter::once(&device).chain(&parts).collect();
+        let whole: Vec<&BlockDevice> = std::iter::once(&device).chain(&parts).collect();
         Ok(Self {
             is_partition: device.sysfs.join("partition").exists(),
             read_only: device.attribute("ro").as_deref() == Some("1"),
@@ -72,13 +72,13 @@ fn names(folder: &Path) -> Vec<String> {
     entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect()
 }
 
-fn partitions(device: &Device) -> Vec<Device> {
+fn partitions(device: &BlockDevice) -> Vec<BlockDevice> {
     let folders = names(&device.sysfs).into_iter().map(|name| device.sysfs.join(name));
-    folders.filter(|folder| folder.join("partition").exists()).filter_map(|folder| Device::at(&folder)).collect()
+    folders.filter(|folder| folder.join("partition").exists()).filter_map(|folder| BlockDevice::at(&folder)).collect()
 }
 
 /// Where any of `devices` is mounted, or used for swapping.
-fn mounts(devices: &[&Device]) -> procfs::ProcResult<Vec<String>> {
+fn mounts(devices: &[&BlockDevice]) -> procfs::ProcResult<Vec<String>> {
     let numbers: Vec<String> = devices.iter().map(|device| format!("{}:{}", device.major, device.minor)).collect();
     let mounts = Process::myself()?.mountinfo()?.0;
     let ours = mounts.into_iter().filter(|mount| {

@@ -48,7 +48,7 @@ struct Manifest {
 
 /// A complete snapshot.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Snapshot {
+pub struct DataSnapshot {
     /// Its folder.
     pub path: PathBuf,
     /// The data in it.
@@ -58,7 +58,7 @@ pub struct Snapshot {
     engine: String,
 }
 
-impl Snapshot {
+impl DataSnapshot {
     /// The bytes that restoring it writes: those of files that are neither cloned nor linked.
     pub fn copied_bytes(&self) -> u64 {
         self.files.iter().filter(|file| file.method == CopyMethod::Copy).map(|file| file.bytes).sum()
@@ -76,7 +76,7 @@ impl Snapshot {
 }
 
 /// The complete snapshots of `directory`, sorted by name.
-pub fn snapshots(directory: &Path) -> Vec<Snapshot> {
+pub fn snapshots(directory: &Path) -> Vec<DataSnapshot> {
     named_snapshots(directory).iter().filter_map(|path| read(path)).collect()
 }
 
@@ -95,7 +95,7 @@ fn named_snapshots(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// The snapshot in `path`; nothing where it is damaged.
-fn read(path: &Path) -> Option<Snapshot> {
+fn read(path: &Path) -> Option<DataSnapshot> {
     let manifest: Manifest = serde_json::from_slice(&fs::read(path.join(MANIFEST)).ok()?).ok()?;
     let is_intact = |file: &CopiedFile| {
         fs::metadata(path.join(DATA).join(&file.path)).is_ok_and(|found| found.is_file() && found.len() == file.bytes)
@@ -104,7 +104,7 @@ fn read(path: &Path) -> Option<Snapshot> {
     let Manifest { data, engine, files, .. } = manifest;
     // The marker in the copy is authoritative, not the request for which it was created.
     let data = PreparedData { marker: Some(DatabaseManifest::read(&path.join(DATA))?), ..data };
-    is_complete.then(|| Snapshot { path: path.to_owned(), data, files, engine })
+    is_complete.then(|| DataSnapshot { path: path.to_owned(), data, files, engine })
 }
 
 fn checksum(files: &[CopiedFile]) -> u64 {
@@ -148,7 +148,7 @@ pub fn create(
     data: &PreparedData,
     engine: &str,
     check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
-) -> Result<Snapshot, PrepareError> {
+) -> Result<DataSnapshot, PrepareError> {
     let folder = directory.join(FOLDER);
     fs::create_dir_all(&folder).map_err(SnapshotError::at(&folder))?;
     let free = |number: &u32| !folder.join(format!("{}-{number}", data.workload)).exists();
@@ -207,7 +207,7 @@ fn sync(folder: &Path) -> Result<(), SnapshotError> {
 /// failed.
 pub fn restore(
     directory: &Path,
-    snapshot: &Snapshot,
+    snapshot: &DataSnapshot,
     ours: bool,
     check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
 ) -> Result<(), PrepareError> {

@@ -10,10 +10,10 @@ use manometer_workload::settings::WorkloadSettings;
 
 use super::super::ledger::{LedgerEntries, PreparedData};
 use super::super::settle::SettleResult;
-use super::super::snapshot::{Snapshot, snapshots};
+use super::super::snapshot::{DataSnapshot, snapshots};
 use super::super::space::Space;
 use super::{PrepareStep, can_be_created_ahead, changes_requests, is_rewritten, prepared_folders};
-use crate::experiment::{Experiment, Precondition, Workload, workloads_in_phases};
+use crate::definition::{Experiment, ExperimentWorkload, Precondition, workloads_in_phases};
 use crate::setup::{existing_data_policy, worker_seed};
 
 /// The data in a workload's folder.
@@ -25,7 +25,7 @@ pub(super) enum ExistingData {
 }
 
 impl ExistingData {
-    fn read(folder: &Path, workload: &Workload) -> Option<Self> {
+    fn read(folder: &Path, workload: &ExperimentWorkload) -> Option<Self> {
         match &workload.settings {
             WorkloadSettings::Io(settings) => {
                 let length = |path: PathBuf| std::fs::metadata(path).ok().map(|file| file.len());
@@ -87,7 +87,7 @@ impl DirectoryState {
     /// Reads the state of the directory of `experiment` and its ledger `entries`, for a command that may `reuse` data of
     /// others and has `created` data itself.
     pub fn read(experiment: &Experiment, entries: &LedgerEntries, reuse: bool, created: &BTreeSet<PathBuf>) -> Self {
-        let data = |workload: &Workload| ExistingData::read(&experiment.folder(&workload.name), workload);
+        let data = |workload: &ExperimentWorkload| ExistingData::read(&experiment.folder(&workload.name), workload);
         let existing: BTreeMap<String, ExistingData> =
             experiment.workloads().filter_map(|workload| Some((workload.name.clone(), data(workload)?))).collect();
         let is_unchanged = |prepared: &&PreparedData| match (existing.get(&prepared.workload), &prepared.marker) {
@@ -96,7 +96,7 @@ impl DirectoryState {
             _ => false,
         };
         let prepared = experiment.workloads().filter_map(|one| entries.prepared(&one.name)).filter(is_unchanged);
-        let with_bytes = |snapshot: Snapshot| {
+        let with_bytes = |snapshot: DataSnapshot| {
             let bytes = snapshot.copied_bytes();
             (snapshot.data, bytes)
         };
@@ -134,7 +134,8 @@ impl DirectoryState {
             }
             // Data that a phase changes serve no later run.
             let marker = workload.settings.marker(seed);
-            let is_preserved = |one: &&Workload| can_be_created_ahead(one) && one.settings.marker(seed) == marker;
+            let is_preserved =
+                |one: &&ExperimentWorkload| can_be_created_ahead(one) && one.settings.marker(seed) == marker;
             let is_preserved = phases.iter().filter(|one| one.name == *name).all(|one| is_preserved(&one));
             match ExistingData::created_by(&workload.settings, seed).filter(|_| is_preserved) {
                 Some(data) => self.existing.insert(name.clone(), data),
@@ -180,7 +181,12 @@ impl DirectoryState {
     }
 
     /// Whether the prepared data of `workload` serve a run of `experiment`.
-    pub(super) fn has_prepared_data(&self, experiment: &Experiment, workload: &Workload, index: usize) -> bool {
+    pub(super) fn has_prepared_data(
+        &self,
+        experiment: &Experiment,
+        workload: &ExperimentWorkload,
+        index: usize,
+    ) -> bool {
         let last = self.prepared.iter().rev().find(|one| one.workload == workload.name);
         let seed = worker_seed(experiment.seed, index);
         let is_suitable = |one: &PreparedData| {
@@ -194,7 +200,7 @@ impl DirectoryState {
     pub(super) fn uses_existing_data(
         &self,
         experiment: &Experiment,
-        workload: &Workload,
+        workload: &ExperimentWorkload,
         index: usize,
         prepared: bool,
     ) -> bool {
@@ -204,7 +210,7 @@ impl DirectoryState {
     }
 
     /// The bytes that creating the data of `workload` writes: 0 where existing data are used.
-    pub(super) fn bytes_to_create(&self, experiment: &Experiment, workload: &Workload, index: usize) -> u64 {
+    pub(super) fn bytes_to_create(&self, experiment: &Experiment, workload: &ExperimentWorkload, index: usize) -> u64 {
         if self.uses_existing_data(experiment, workload, index, false) {
             return 0;
         }
@@ -212,7 +218,11 @@ impl DirectoryState {
     }
 
     /// The snapshot from which a run of `experiment` starts, and the bytes that restoring it writes.
-    pub(super) fn best_snapshot(&self, experiment: &Experiment, primary: &Workload) -> Option<&(PreparedData, u64)> {
+    pub(super) fn best_snapshot(
+        &self,
+        experiment: &Experiment,
+        primary: &ExperimentWorkload,
+    ) -> Option<&(PreparedData, u64)> {
         best_match(&self.snapshots, |(one, _)| one, experiment, primary, self.reuse)
     }
 }
@@ -223,7 +233,7 @@ pub(in crate::prepare) fn best_match<'a, T>(
     all: &'a [T],
     prepared: impl Fn(&T) -> &PreparedData,
     experiment: &Experiment,
-    primary: &Workload,
+    primary: &ExperimentWorkload,
     reuse: bool,
 ) -> Option<&'a T> {
     let seed = worker_seed(experiment.seed, 0);
@@ -238,7 +248,13 @@ pub(in crate::prepare) fn best_match<'a, T>(
 }
 
 /// Whether a run of `experiment` starts from the data `prepared`.
-fn serves(prepared: &PreparedData, experiment: &Experiment, workload: &Workload, seed: u64, reuse: bool) -> bool {
+fn serves(
+    prepared: &PreparedData,
+    experiment: &Experiment,
+    workload: &ExperimentWorkload,
+    seed: u64,
+    reuse: bool,
+) -> bool {
     let max_time = experiment.prepare.settle.filter(|_| experiment.is_primary(workload));
     prepared.serves(&workload.settings, seed, reuse)
         && max_time.is_none_or(|max_time| prepared.has_settled(&workload.settings, max_time))

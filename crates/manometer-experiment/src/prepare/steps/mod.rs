@@ -17,7 +17,7 @@ pub(super) use self::directory_state::best_match;
 pub use self::prepare_step::PrepareStep;
 use super::ledger::PreparedData;
 use super::snapshot::estimated_bytes;
-use crate::experiment::{Experiment, Workload};
+use crate::definition::{Experiment, ExperimentWorkload};
 use crate::plan::plan;
 
 /// Which data are created ahead of a run.
@@ -30,14 +30,14 @@ pub enum PrepareScope {
 }
 
 /// Whether the files of `workload` are rewritten with random writes.
-fn is_rewritten(experiment: &Experiment, workload: &Workload) -> bool {
+fn is_rewritten(experiment: &Experiment, workload: &ExperimentWorkload) -> bool {
     let has_files = matches!(workload.settings, WorkloadSettings::Io(_));
     experiment.prepare.rewrite_files && has_files && !experiment.is_primary(workload)
 }
 
 /// Whether the data of `workload` can be created ahead of the run that uses them: they outlive their worker, and the run
 /// does not change them.
-pub(crate) fn can_be_created_ahead(workload: &Workload) -> bool {
+pub(crate) fn can_be_created_ahead(workload: &ExperimentWorkload) -> bool {
     match &workload.settings {
         WorkloadSettings::Io(_) | WorkloadSettings::Paths(_) => true,
         WorkloadSettings::Files(files) => files::is_stable(files),
@@ -81,7 +81,7 @@ fn precondition_step(experiment: &Experiment, state: &DirectoryState) -> Option<
 
 fn primary_steps(
     experiment: &Experiment,
-    primary: &Workload,
+    primary: &ExperimentWorkload,
     state: &DirectoryState,
     scope: PrepareScope,
 ) -> Vec<PrepareStep> {
@@ -118,7 +118,7 @@ fn primary_steps(
 }
 
 /// The engine of a workload; empty for one without.
-pub(super) fn engine_of(workload: &Workload) -> &str {
+pub(super) fn engine_of(workload: &ExperimentWorkload) -> &str {
     match &workload.settings {
         WorkloadSettings::Kv(kv) => &kv.engine,
         WorkloadSettings::Replay(replay) => &replay.engine,
@@ -134,7 +134,7 @@ pub(crate) fn created_by_workers<'a>(
     experiment: &'a Experiment,
     state: &DirectoryState,
     steps: &[PrepareStep],
-) -> impl Iterator<Item = &'a Workload> {
+) -> impl Iterator<Item = &'a ExperimentWorkload> {
     let is_prepared = move |name: &str| {
         steps.iter().any(|step| match step {
             PrepareStep::Data { workload, .. } | PrepareStep::Restore { workload, .. } => workload == name,
@@ -157,7 +157,7 @@ pub(super) fn prepared_folders(experiment: &Experiment, state: &DirectoryState) 
 }
 
 /// Whether a run of `experiment` sends other requests than those under which the data of `workload` settled.
-pub(super) fn changes_requests(experiment: &Experiment, workload: &Workload, settled: &PreparedData) -> bool {
+pub(super) fn changes_requests(experiment: &Experiment, workload: &ExperimentWorkload, settled: &PreparedData) -> bool {
     let in_phases = plan(experiment).phases.iter().any(|phase| !workload.settings_in(phase).is_empty());
     in_phases || settled.fingerprint != workload.settings.fingerprint()
 }

@@ -3,7 +3,7 @@
 use manometer_measure::ByteSize;
 use serde::Serialize;
 
-use crate::experiment::Precondition;
+use crate::definition::Precondition;
 
 /// One step of a preparation.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::experiment::Precondition;
+use crate::definition::Precondition;
 use crate::prepare::settle::SettleResult;
 use crate::prepare::space::Space;
 

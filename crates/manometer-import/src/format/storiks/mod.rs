@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use manometer_measure::event::{Finding, RunStatus};
-use manometer_measure::plan::{BetterDirection, Criterion, Plan, Role, Settings, Workload};
+use manometer_measure::plan::{BetterDirection, Criterion, Plan, PlannedWorkload, Role, Settings};
 use manometer_workload::command::ParserName;
 use manometer_workload::command::parser::{self, Parser};
 use serde_json::{Map, Value, json};
@@ -337,7 +337,7 @@ impl Log {
         let workloads = self.workloads.keys().map(|(task, number)| {
             let is_neighbour = task == "access_time3";
             let is_primary = !is_neighbour && *number == 0;
-            Workload {
+            PlannedWorkload {
                 name: workload_name(task, *number),
                 role: if is_primary { Role::Primary } else { Role::Neighbour },
                 kind: if is_neighbour { "io" } else { "kv" }.to_owned(),

@@ -1,6 +1,6 @@
 //! The block device of the device directory: the numbers of `/proc/diskstats`, read from the device's own `stat` file.
 
-use super::super::block_device::Device;
+use super::super::block_device::BlockDevice;
 use super::super::kernel_file::KernelFile;
 use super::super::observer::{Observer, ObserverKind, boxed};
 use super::super::rates::{RateCalculator, RawValue};
@@ -79,7 +79,7 @@ pub(super) struct DiskStats {
 }
 
 impl DiskStats {
-    pub(super) fn new(source: String, device: &Device) -> Self {
+    pub(super) fn new(source: String, device: &BlockDevice) -> Self {
         Self { source, stat: KernelFile::new(device.sysfs.join("stat")), rates: RateCalculator::default() }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn observer(folder: &Path) -> DiskStats {
-        let device = Device { major: 8, minor: 0, name: "sda".to_owned(), sysfs: folder.to_owned() };
+        let device = BlockDevice { major: 8, minor: 0, name: "sda".to_owned(), sysfs: folder.to_owned() };
         DiskStats::new("device".to_owned(), &device)
     }
 

@@ -4,7 +4,7 @@ use manometer_analysis::summary::{BlockSummary, PhaseSummary};
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing, phase_name};
+use crate::charts::chart::{Chart, ChartContent, ChartInput, phase_name};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -33,11 +33,11 @@ struct BlockRow {
     value: Option<f64>,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let phases = &reader.summary.phases;
     let Some(baseline) = phases.iter().find(|phase| phase.kind == PhaseKind::Baseline && !phase.blocks.is_empty())
     else {
-        return Drawing::empty("The plan is not interleaved: it has no blocks, and this chart is left out.");
+        return ChartContent::empty("The plan is not interleaved: it has no blocks, and this chart is left out.");
     };
     let criterion = &reader.summary.criterion;
     let measured = format!("{} by block ({})", criterion.metric, criterion.unit);
@@ -50,7 +50,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
         (alone > 0.0).then(|| mean / alone)
     };
     let all = [rows(&measured, 0, &|_, mean| Some(mean)), rows("share of w0 in the same round", 1, &share)].concat();
-    Drawing::of(&all, &describe(phases), Vec::new())
+    ChartContent::of(&all, &describe(phases), Vec::new())
 }
 
 /// The blocks of `phase`, each with what `value` makes of its round and its mean.

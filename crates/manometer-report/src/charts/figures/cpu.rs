@@ -1,6 +1,6 @@
 //! Processor use over time, by kind and by workload, and the time lost waiting.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::downsample::Point;
 use crate::recording_reader::RecordingReader;
 use crate::strips::{Line, Strip, column_line};
@@ -18,12 +18,12 @@ pub(crate) const CHART: Chart = Chart {
 /// Points of one line: more than this and the pixels of a page run together.
 const LIMIT: usize = 600;
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let strips: Vec<Strip> = [host(reader), workers(reader), stalls(reader)].into_iter().flatten().collect();
     if strips.is_empty() {
-        return Drawing::empty("The recording holds no processor samples: this chart is left out.");
+        return ChartContent::empty("The recording holds no processor samples: this chart is left out.");
     }
-    Drawing::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
 }
 
 fn host(reader: &RecordingReader) -> Option<Strip> {

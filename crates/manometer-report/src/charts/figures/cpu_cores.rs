@@ -5,7 +5,7 @@ use std::rc::Rc;
 use manometer_measure::Samples;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::downsample::{SILENT_INTERVALS, bucket_size};
 use crate::recording_reader::RecordingReader;
 use crate::text;
@@ -41,9 +41,9 @@ struct CoreCell {
     iowait: Option<f64>,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let Some(samples) = reader.samples(SERIES) else {
-        return Drawing::empty("The recording holds no samples of single cores: this chart is left out.");
+        return ChartContent::empty("The recording holds no samples of single cores: this chart is left out.");
     };
     let stretches = stretches(reader, &samples);
     let (mut rows, mut words) = (Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
         words.push(format!("core {core} busy for {} % of the time", text::number(100.0 * mean)));
     }
     if rows.is_empty() {
-        return Drawing::empty("No core has a sample: this chart is left out.");
+        return ChartContent::empty("No core has a sample: this chart is left out.");
     }
     rows.extend(reader.spans().into_iter().map(|span| CoreCell {
         row: "phase",
@@ -64,7 +64,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
         end_s: span.end_s,
         ..CoreCell::default()
     }));
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }
 
 /// The numbers of the cores, in order.
@@ -76,13 +76,13 @@ fn cores(samples: &Rc<Samples>) -> Vec<u32> {
 }
 
 /// Neighbouring samples that are shown as one, without a silence between them.
-struct Stretch {
+struct SampleRun {
     rows: std::ops::Range<usize>,
     begin_s: f64,
     end_s: f64,
 }
 
-fn stretches(reader: &RecordingReader, samples: &Samples) -> Vec<Stretch> {
+fn stretches(reader: &RecordingReader, samples: &Samples) -> Vec<SampleRun> {
     let times: Vec<f64> = samples.t_ns.iter().map(|t_ns| reader.recording.seconds(*t_ns)).collect();
     let interval_s = reader.recording.plan.interval_s;
     let size = bucket_size(times.len(), LIMIT);
@@ -94,13 +94,13 @@ fn stretches(reader: &RecordingReader, samples: &Samples) -> Vec<Stretch> {
             // The first sample of a run covers the interval before it.
             let begin_s = if part[0] == run[0] { part[0] - interval_s } else { times[first - 1] };
             first = rows.end;
-            stretches.push(Stretch { begin_s: begin_s.max(0.0), end_s: part[part.len() - 1], rows });
+            stretches.push(SampleRun { begin_s: begin_s.max(0.0), end_s: part[part.len() - 1], rows });
         }
     }
     stretches
 }
 
-fn row(samples: &Samples, core: u32, stretch: &Stretch) -> Option<CoreCell> {
+fn row(samples: &Samples, core: u32, stretch: &SampleRun) -> Option<CoreCell> {
     let mean = |kind: &str| {
         let values = samples.column(&format!("core{core}.{kind}"))?[stretch.rows.clone()].iter().flatten();
         let values = values.filter(|value| value.is_finite());

@@ -3,7 +3,7 @@
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing, phase_name};
+use crate::charts::chart::{Chart, ChartContent, ChartInput, phase_name};
 use crate::recording_reader::{LatencyCriterion, RecordingReader};
 use crate::text;
 
@@ -33,12 +33,12 @@ pub(super) struct DistributionStep {
     pub(super) samples: usize,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let rows = rows(reader, LIMIT);
     if rows.is_empty() {
-        return Drawing::empty("No phase has samples of the criterion: this chart is left out.");
+        return ChartContent::empty("No phase has samples of the criterion: this chart is left out.");
     }
-    Drawing::of(&rows, &describe(&rows), Vec::new())
+    ChartContent::of(&rows, &describe(&rows), Vec::new())
 }
 
 /// The median of each phase.

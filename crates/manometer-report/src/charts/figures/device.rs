@@ -1,6 +1,6 @@
 //! The device's use over time, from the kernel's counters.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::recording_reader::RecordingReader;
 use crate::strips::{Line, Strip, column_line};
 
@@ -28,15 +28,15 @@ const STRIPS: [StripColumns; 4] = [
     ("Requests under way", 1.0, &[("the device", "in_flight")]),
 ];
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let strips: Vec<Strip> = STRIPS.into_iter().filter_map(|strip| strip_of(reader, strip)).collect();
     if strips.is_empty() {
-        return Drawing::empty(
+        return ChartContent::empty(
             "The recording holds no counters of a block device: this chart is left out. Some file systems (network, \
              overlay, memory) have none.",
         );
     }
-    Drawing::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
 }
 
 fn strip_of(reader: &RecordingReader, (title, factor, columns): StripColumns) -> Option<Strip> {

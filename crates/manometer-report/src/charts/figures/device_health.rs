@@ -1,6 +1,6 @@
 //! The device's own log over time: fill, wear, temperature.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::downsample::Point;
 use crate::recording_reader::RecordingReader;
 use crate::strips::{Line, Strip};
@@ -39,15 +39,15 @@ const STRIPS: [(&str, &[Column]); 4] = [
     ("Temperature (°C)", &[("the device", "temperature", 1.0, false)]),
 ];
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let strip = |(title, columns): (&str, &[Column])| {
         Strip::of(title, columns.iter().map(|column| line(reader, column)).collect())
     };
     let strips: Vec<Strip> = STRIPS.into_iter().filter_map(strip).collect();
     if strips.is_empty() {
-        return Drawing::empty("The recording has no health log of the device: this chart is left out.");
+        return ChartContent::empty("The recording has no health log of the device: this chart is left out.");
     }
-    Drawing::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
 }
 
 /// Readings are rare and at no fixed distance: none between two of them is no gap.

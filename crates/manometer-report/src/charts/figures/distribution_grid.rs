@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::criterion_distribution::{self as distribution, describe};
-use crate::charts::chart::{Chart, ChartInput, Drawing};
-use crate::charts::phase_rows::{Run, runs};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
+use crate::charts::phase_rows::{PhaseRun, runs};
 use crate::recording_reader::RecordingReader;
 
 pub(crate) const CHART: Chart = Chart {
@@ -33,11 +33,11 @@ struct PanelStep {
     step: distribution::DistributionStep,
 }
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     let runs = runs(readers);
     let more = runs.len().saturating_sub(PANELS);
-    for Run { reader, name, order } in runs.into_iter().take(PANELS) {
+    for PhaseRun { reader, name, order } in runs.into_iter().take(PANELS) {
         let steps = distribution::rows(reader, LIMIT);
         words.extend(describe(&steps).into_iter().map(|phase| format!("{name}, {phase}")));
         rows.extend(steps.into_iter().map(|step| PanelStep {
@@ -48,8 +48,8 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
         }));
     }
     if rows.is_empty() {
-        return Drawing::empty("No run has samples of the criterion: this chart is left out.");
+        return ChartContent::empty("No run has samples of the criterion: this chart is left out.");
     }
     let notes = if more == 0 { Vec::new() } else { vec![format!("{more} more runs are not shown: choose fewer.")] };
-    Drawing::of(&rows, &words, notes)
+    ChartContent::of(&rows, &words, notes)
 }

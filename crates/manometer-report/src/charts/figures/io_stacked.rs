@@ -1,6 +1,6 @@
 //! The device's reads and writes, stacked by workload.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::downsample::{Point, even_parts, nearest, with_gaps};
 use crate::phase_spans::PhaseSpan;
 use crate::recording_reader::RecordingReader;
@@ -34,7 +34,7 @@ struct Part {
     points: Vec<Point>,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let (spans, mut rows, mut words) = (reader.spans(), Vec::new(), Vec::new());
     for (order, (title, column)) in STRIPS.into_iter().enumerate() {
         let Some(device) = reader.column("device", column, 1.0 / MIB) else { continue };
@@ -49,11 +49,11 @@ fn draw(reader: &RecordingReader) -> Drawing {
         rows.extend(strip((order, title), stacked, &spans));
     }
     if rows.is_empty() {
-        return Drawing::empty(
+        return ChartContent::empty(
             "The recording lacks the device's counters or those of the workloads: this chart is left out.",
         );
     }
-    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes: Vec::new() }
+    ChartContent { table: Table::of(&rows), alt_text: words.join(". "), notes: Vec::new() }
 }
 
 fn parts(reader: &RecordingReader, column: &str) -> Vec<Part> {

@@ -6,7 +6,7 @@ use manometer_measure::LatencyHistogram;
 use manometer_measure::latency_log::LatencyInterval;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::downsample::{SILENT_INTERVALS, bucket_size, even_parts};
 use crate::recording_reader::RecordingReader;
 use crate::text;
@@ -42,7 +42,7 @@ struct LatencyCell {
     requests: Option<u64>,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let log = reader.latencies();
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     for operation in log.operations() {
@@ -69,9 +69,9 @@ fn draw(reader: &RecordingReader) -> Drawing {
         words.extend(describe(&operation, &all));
     }
     if words.is_empty() {
-        return Drawing::empty("The recording holds no latencies of the primary: this chart is left out.");
+        return ChartContent::empty("The recording holds no latencies of the primary: this chart is left out.");
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }
 
 fn merged(stretch: &[&LatencyInterval]) -> LatencyHistogram {

@@ -5,7 +5,7 @@ use manometer_measure::latency_log::response_tag;
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing, phase_name};
+use crate::charts::chart::{Chart, ChartContent, ChartInput, phase_name};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -42,10 +42,10 @@ struct SpectrumPoint {
     requests: u64,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let rows = rows(reader);
     if rows.is_empty() {
-        return Drawing::empty("The recording holds no latencies of the primary: this chart is left out.");
+        return ChartContent::empty("The recording holds no latencies of the primary: this chart is left out.");
     }
     let mut words = Vec::new();
     for phase in &reader.summary.phases {
@@ -61,7 +61,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
             }
         }
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }
 
 fn rows(reader: &RecordingReader) -> Vec<SpectrumPoint> {

@@ -1,6 +1,6 @@
 //! The levels of the primary's LSM tree over time: sizes, files, compactions.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::recording_reader::RecordingReader;
 use crate::strips::{Line, Strip};
 
@@ -26,12 +26,14 @@ const COUNTS: [(&str, &str); 4] = [
     ("compacting_files", "Files being compacted (count)"),
 ];
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let strips = strips(reader);
     if strips.is_empty() {
-        return Drawing::empty("The recording holds no level sizes of the primary's engine: this chart is left out.");
+        return ChartContent::empty(
+            "The recording holds no level sizes of the primary's engine: this chart is left out.",
+        );
     }
-    Drawing::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
 }
 
 fn strips(reader: &RecordingReader) -> Vec<Strip> {

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use manometer_analysis::summary::{NeighbourSummary, PhaseSummary};
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::phase_points::{
     Axis, Conditions, PHASE, PhasePoint, amount, axis, instances_of, of_all_instances, of_several_instances, run_facts,
     short, varying,
 };
-use crate::charts::phase_rows::{Run, describe, runs};
+use crate::charts::phase_rows::{PhaseRun, describe, runs};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -61,12 +61,12 @@ struct NeighbourPoint {
     point: PhasePoint,
 }
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let runs = runs(readers);
     let reached: Vec<NeighbourPoint> = runs.iter().flat_map(of_run).collect();
     let points: Vec<PhasePoint> = reached.iter().map(|reached| reached.point.clone()).collect();
     if points.iter().filter(|point| point.value.is_some()).count() < 2 {
-        return Drawing::empty("There are no two throughputs of neighbours to compare: this chart is left out.");
+        return ChartContent::empty("There are no two throughputs of neighbours to compare: this chart is left out.");
     }
     let directions = Directions::of(&points);
     let titles = panel_titles(&reached, &directions);
@@ -88,7 +88,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     };
     let words: Vec<String> =
         rows.iter().map(|row| format!("{}, {} {} {}: {}", row.panel, row.x_name, row.x, row.line, row.text)).collect();
-    Drawing::of(&rows, &words, notes)
+    ChartContent::of(&rows, &words, notes)
 }
 
 /// The panel of each. A line with several runs, or phases of one, in one place would go back and forth: they get
@@ -112,7 +112,7 @@ fn panel_titles(reached: &[NeighbourPoint], directions: &Directions) -> Vec<Stri
     titles
 }
 
-fn of_run(run: &Run) -> Vec<NeighbourPoint> {
+fn of_run(run: &PhaseRun) -> Vec<NeighbourPoint> {
     let facts = run_facts(run.reader);
     let phases = run.reader.summary.phases.iter().filter_map(|phase| Some((phase, settings(phase)?)));
     phases
@@ -133,7 +133,7 @@ fn settings(phase: &PhaseSummary) -> Option<Conditions> {
 }
 
 fn reached(
-    run: &Run,
+    run: &PhaseRun,
     all: &Conditions,
     phase: &PhaseSummary,
     name: &str,

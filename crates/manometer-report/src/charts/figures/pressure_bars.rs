@@ -1,6 +1,6 @@
 //! The pressure of each phase as bars, a panel for each run.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::phase_rows::{greatest, pressures, runs};
 use crate::recording_reader::RecordingReader;
 
@@ -14,11 +14,11 @@ pub(crate) const CHART: Chart = Chart {
     input: ChartInput::SeveralRecordings(draw),
 };
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let rows = pressures(&runs(readers), 0);
     let words = greatest(&rows);
     if words.is_empty() {
-        return Drawing::empty("No phase has a pressure: this chart is left out.");
+        return ChartContent::empty("No phase has a pressure: this chart is left out.");
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }

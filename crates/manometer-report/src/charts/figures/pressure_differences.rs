@@ -1,8 +1,8 @@
 //! How pressure differs between primaries, engines, kernels and devices, all else the same.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::heat_map::HeatMap;
-use crate::charts::phase_points::{PhasePoint, alike, axis, difference, neighbouring, pressures, without};
+use crate::charts::phase_points::{PhasePoint, axis, difference, group_alike, neighbouring, pressures, without};
 use crate::recording_reader::RecordingReader;
 use crate::run_names::KERNEL;
 
@@ -21,7 +21,7 @@ pub(crate) const CHART: Chart = Chart {
 /// What recordings are set against one another by.
 const SIDES: [&str; 4] = ["primary", "engine", KERNEL, "device"];
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let points = pressures(readers);
     let mut heat = HeatMap::new();
     for side in SIDES {
@@ -31,18 +31,18 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     }
     let (cells, words, notes) = heat.finish();
     if cells.iter().all(|cell| cell.value.is_none()) {
-        return Drawing::empty(
+        return ChartContent::empty(
             "No two recordings differ only by their primary, engine, kernel or device: this chart is left out.",
         );
     }
-    Drawing::of(&cells, &words, notes)
+    ChartContent::of(&cells, &words, notes)
 }
 
 /// The differences from each value of `side` to the next one that was measured with all else the same, the phase's id
 /// included, by what they are between.
 fn between(points: &[PhasePoint], side: &str) -> Vec<(String, Vec<PhasePoint>)> {
     let axis = axis(points, side);
-    let groups = alike(points, |point| (point.id.clone(), point.phase.clone(), without(&point.run, side)));
+    let groups = group_alike(points, |point| (point.id.clone(), point.phase.clone(), without(&point.run, side)));
     let mut between: Vec<(String, Vec<PhasePoint>)> = Vec::new();
     for (from, to) in groups.iter().flat_map(|group| neighbouring(group, &axis)) {
         let title = format!("{side} {} − {}", to.condition(side), from.condition(side));

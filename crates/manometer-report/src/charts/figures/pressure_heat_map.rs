@@ -1,6 +1,6 @@
 //! Pressure by two settings.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::heat_map::HeatMap;
 use crate::charts::phase_points::pressures;
 use crate::recording_reader::RecordingReader;
@@ -16,13 +16,13 @@ pub(crate) const CHART: Chart = Chart {
     input: ChartInput::Recordings(draw),
 };
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let points = pressures(readers);
     let mut heat = HeatMap::new();
     heat.add("", &points, None);
     let (cells, words, notes) = heat.finish();
     if cells.iter().all(|cell| cell.value.is_none()) {
-        return Drawing::empty("No two phases with a pressure differ by a setting: this chart is left out.");
+        return ChartContent::empty("No two phases with a pressure differ by a setting: this chart is left out.");
     }
-    Drawing::of(&cells, &words, notes)
+    ChartContent::of(&cells, &words, notes)
 }

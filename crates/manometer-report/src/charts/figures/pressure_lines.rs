@@ -1,6 +1,6 @@
 //! Performance and pressure by phase, the runs as lines.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::phase_rows::{greatest, performances, pressures, runs};
 use crate::recording_reader::RecordingReader;
 
@@ -15,13 +15,13 @@ pub(crate) const CHART: Chart = Chart {
     input: ChartInput::SeveralRecordings(draw),
 };
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let runs = runs(readers);
     let pressures = pressures(&runs, 1);
     let words = greatest(&pressures);
     if words.is_empty() {
-        return Drawing::empty("No phase has a pressure: this chart is left out.");
+        return ChartContent::empty("No phase has a pressure: this chart is left out.");
     }
     let rows: Vec<_> = performances(&runs, 0).into_iter().chain(pressures).collect();
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }

@@ -1,11 +1,11 @@
 //! The pressure scale: the phases as bars, ordered by pressure, those of one step side by side.
 
-use manometer_analysis::summary::{PhaseSummary, Summary};
+use manometer_analysis::summary::{PhaseSummary, RunSummary};
 use manometer_measure::plan::{BetterDirection, PhaseKind};
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
-use crate::phase_spans::absence;
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
+use crate::phase_spans::missing_reason;
 use crate::recording_reader::RecordingReader;
 use crate::table::Table;
 use crate::text;
@@ -45,7 +45,7 @@ struct ScaleBar {
     text: String,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let rows = rows(reader);
     let alt_text: Vec<String> = rows.iter().map(|row| format!("{} {}: {}", row.phase, row.label, row.text)).collect();
     let mut notes = Vec::new();
@@ -62,9 +62,9 @@ fn draw(reader: &RecordingReader) -> Drawing {
     }
     if rows.iter().all(|row| row.pressure.is_none()) {
         notes.push("No phase has a pressure: it needs a primary and a measured phase w0.".to_owned());
-        return Drawing { notes, ..Drawing::default() };
+        return ChartContent { notes, ..ChartContent::default() };
     }
-    Drawing { table: Table::of(&rows), alt_text: alt_text.join(". "), notes }
+    ChartContent { table: Table::of(&rows), alt_text: alt_text.join(". "), notes }
 }
 
 fn rows(reader: &RecordingReader) -> Vec<ScaleBar> {
@@ -93,7 +93,7 @@ fn row(
     (step, step_name): (Option<usize>, Option<String>),
     order: usize,
 ) -> ScaleBar {
-    let ends = whisker(reader.summary, phase);
+    let ends = whisker_ends(reader.summary, phase);
     let (low, high, whisker) = ends.map_or((None, None, "none"), |(low, high, kind)| (Some(low), Some(high), kind));
     ScaleBar {
         phase: phase.id.clone(),
@@ -110,7 +110,7 @@ fn row(
 }
 
 /// The ends of a phase's whisker and what they are.
-fn whisker(summary: &Summary, phase: &PhaseSummary) -> Option<(f64, f64, &'static str)> {
+fn whisker_ends(summary: &RunSummary, phase: &PhaseSummary) -> Option<(f64, f64, &'static str)> {
     phase.pressure.value?;
     if let (Some(low), Some(high)) = (phase.pressure.ci_low, phase.pressure.ci_high)
         && low < high
@@ -137,7 +137,7 @@ fn describe(reader: &RecordingReader, phase: &PhaseSummary) -> String {
             format!("{} ({} to {})", text::pressure(value), text::pressure(low), text::pressure(high))
         }
         (Some(value), ..) => text::pressure(value),
-        (None, ..) if phase.start_s.is_none() => absence(reader.recording, phase),
+        (None, ..) if phase.start_s.is_none() => missing_reason(reader.recording, phase),
         (None, ..) => {
             let reason = pressure.reason.as_deref().or(phase.performance.reason.as_deref());
             reason.map_or_else(|| text::NOT_MEASURED.to_owned(), |reason| format!("{}: {reason}", text::NOT_MEASURED))

@@ -1,9 +1,9 @@
 //! How pressure changes from one value of a setting to the next, all else the same.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::heat_map::HeatMap;
 use crate::charts::phase_points::{
-    PhasePoint, alike, amount, axis, difference, neighbouring, of_several_instances, pressures, varying, without,
+    PhasePoint, amount, axis, difference, group_alike, neighbouring, of_several_instances, pressures, varying, without,
 };
 use crate::recording_reader::RecordingReader;
 
@@ -18,7 +18,7 @@ pub(crate) const CHART: Chart = Chart {
     input: ChartInput::Recordings(draw),
 };
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let points = pressures(readers);
     let mut heat = HeatMap::new();
     let axes = varying(&points);
@@ -33,9 +33,9 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     }
     let (cells, words, notes) = heat.finish();
     if cells.iter().all(|cell| cell.value.is_none()) {
-        return Drawing::empty("No setting has several values, all else the same: this chart is left out.");
+        return ChartContent::empty("No setting has several values, all else the same: this chart is left out.");
     }
-    Drawing::of(&cells, &words, notes)
+    ChartContent::of(&cells, &words, notes)
 }
 
 /// The differences from each value of `name` to the next one that was measured with all else the same, in the order of the
@@ -46,7 +46,7 @@ fn steps(points: &[PhasePoint], name: &str) -> Vec<PhasePoint> {
         let id = (!point.phase.contains_key(name)).then(|| point.id.clone());
         (id, without(&point.phase, name), without(&point.run, name))
     };
-    let groups = alike(points, rest);
+    let groups = group_alike(points, rest);
     let mut steps: Vec<PhasePoint> = Vec::new();
     for (from, to) in groups.iter().flat_map(|group| neighbouring(group, &axis)) {
         steps.push(step(to, from, name, format!("{} → {}", from.condition(name), to.condition(name))));

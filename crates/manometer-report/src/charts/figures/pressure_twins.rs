@@ -4,8 +4,8 @@ use manometer_analysis::summary::{IntervalEstimate, PhaseSummary};
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
-use crate::charts::phase_rows::{Run, describe, phase_ids, runs};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
+use crate::charts::phase_rows::{PhaseRun, describe, phase_ids, runs};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -36,7 +36,7 @@ struct TwinBar {
     text: String,
 }
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let runs = runs(readers);
     let ids = phase_ids(&runs);
     let (mut rows, mut without) = (Vec::new(), Vec::new());
@@ -49,18 +49,18 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
         }
     }
     if rows.is_empty() {
-        return Drawing::empty(
+        return ChartContent::empty(
             "No neighbour was measured alone, so its pressure is not known: this chart is left out.",
         );
     }
     let words: Vec<String> =
         rows.iter().map(|row| format!("{}, {} {}: {} {}", row.run, row.phase, row.label, row.who, row.text)).collect();
     let note = format!("Not shown, because no neighbour was measured alone there: {}.", without.join("; "));
-    Drawing::of(&rows, &words, if without.is_empty() { Vec::new() } else { vec![note] })
+    ChartContent::of(&rows, &words, if without.is_empty() { Vec::new() } else { vec![note] })
 }
 
 /// The bars of a phase with neighbours: the primary's first.
-fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<TwinBar> {
+fn bars(run: &PhaseRun, phase: &PhaseSummary, ids: &[String]) -> Vec<TwinBar> {
     if phase.kind != PhaseKind::Pressure {
         return Vec::new();
     }

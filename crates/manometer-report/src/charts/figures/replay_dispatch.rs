@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::replay::replays;
 use crate::recording_reader::RecordingReader;
 use crate::text;
@@ -38,7 +38,7 @@ fn drawn(error_us: f64) -> f64 {
     error_us.max(0.001)
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     for replay in replays(reader) {
         let Some(error) = replay.fidelity.error_us else { continue };
@@ -65,5 +65,5 @@ fn draw(reader: &RecordingReader) -> Drawing {
             late: replay.dispatch.late,
         });
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::replay::{Side, replays};
 use crate::recording_reader::RecordingReader;
 use crate::text;
@@ -29,7 +29,7 @@ struct InterarrivalStep {
     gap_us: f64,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     for replay in replays(reader) {
         let Some(ks) = replay.fidelity.ks else { continue };
@@ -54,5 +54,5 @@ fn draw(reader: &RecordingReader) -> Drawing {
             medians.join(" and ")
         ));
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::charts::replay::{Side, replays};
 use crate::recording_reader::RecordingReader;
 
@@ -25,7 +25,7 @@ struct WindowCount {
     requests: u64,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     for replay in replays(reader) {
         let Some(windows) = &replay.fidelity.windows else { continue };
@@ -50,5 +50,5 @@ fn draw(reader: &RecordingReader) -> Drawing {
             fidelity.order_violations
         ));
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }

@@ -4,7 +4,7 @@ use manometer_measure::latency_log::response_tag;
 use serde::Serialize;
 
 use super::latency_spectrum::spectrum;
-use crate::charts::chart::{Chart, ChartInput, Drawing, phase_name};
+use crate::charts::chart::{Chart, ChartContent, ChartInput, phase_name};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -31,7 +31,7 @@ struct PercentilePoint {
     requests: u64,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let log = reader.latencies();
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     for operation in log.operations() {
@@ -57,12 +57,12 @@ fn draw(reader: &RecordingReader) -> Drawing {
         }
     }
     if log.operations().is_empty() {
-        return Drawing::empty("The recording holds no latencies of the primary: this chart is left out.");
+        return ChartContent::empty("The recording holds no latencies of the primary: this chart is left out.");
     }
     if rows.is_empty() {
-        return Drawing::empty(
+        return ChartContent::empty(
             "The primary ran in a closed loop, in which a request is due when it is sent: this chart is left out.",
         );
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing, phase_name};
+use crate::charts::chart::{Chart, ChartContent, ChartInput, phase_name};
 use crate::downsample::{Point, bucket_size, nearest};
 use crate::recording_reader::{LatencyCriterion, RecordingReader};
 
@@ -51,11 +51,11 @@ struct ScatterPoint {
     y: f64,
 }
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let mut counters = counters(reader);
     let more: Vec<String> = counters.drain(COUNTERS.min(counters.len())..).map(|counter| counter.name).collect();
     if counters.len() < 2 {
-        return Drawing::empty("The recording holds no two counters that change: this chart is left out.");
+        return ChartContent::empty("The recording holds no two counters that change: this chart is left out.");
     }
     let (mut rows, mut words) = (Vec::new(), Vec::new());
     let moments = moments(reader, &counters[0]);
@@ -70,13 +70,13 @@ fn draw(reader: &RecordingReader) -> Drawing {
         }
     }
     if rows.is_empty() {
-        return Drawing::empty("No two counters were sampled at the same moments: this chart is left out.");
+        return ChartContent::empty("No two counters were sampled at the same moments: this chart is left out.");
     }
     let mut notes = if words.is_empty() { Vec::new() } else { vec![words.join(". ") + "."] };
     if !more.is_empty() {
         notes.push(format!("Not shown, to keep the panels few: {}.", more.join(", ")));
     }
-    Drawing::of(&rows, &words, notes)
+    ChartContent::of(&rows, &words, notes)
 }
 
 /// The criterion and what else changes, the most informative first.

@@ -6,8 +6,8 @@ use manometer_analysis::summary::{LatencySummary, PhaseSummary};
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
-use crate::charts::phase_rows::{Run, runs};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
+use crate::charts::phase_rows::{PhaseRun, runs};
 use crate::recording_reader::RecordingReader;
 use crate::text;
 
@@ -48,11 +48,11 @@ struct LatencyPoint {
     requests: u64,
 }
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let runs = runs(readers);
     let mut rows: Vec<LatencyPoint> = runs.iter().flat_map(of_run).collect();
     if rows.is_empty() {
-        return Drawing::empty("No phase has both a throughput and latencies: this chart is left out.");
+        return ChartContent::empty("No phase has both a throughput and latencies: this chart is left out.");
     }
     let mut panels: Vec<String> = Vec::new();
     for row in &mut rows {
@@ -68,10 +68,10 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
         format!("{}, {}, {}: {throughput} {}, {latency}", row.panel, row.run, row.phase, row.unit)
     };
     let words: Vec<String> = rows.iter().map(word).collect();
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }
 
-fn of_run(run: &Run) -> Vec<LatencyPoint> {
+fn of_run(run: &PhaseRun) -> Vec<LatencyPoint> {
     let phases = &run.reader.summary.phases;
     let throughputs: Vec<_> = phases.iter().map(|phase| throughput(run.reader, phase)).collect();
     let operations: BTreeSet<&String> = phases.iter().flat_map(|phase| phase.latency_us.keys()).collect();
@@ -81,7 +81,7 @@ fn of_run(run: &Run) -> Vec<LatencyPoint> {
 
 /// A row for each phase that has both.
 fn line(
-    run: &Run,
+    run: &PhaseRun,
     throughputs: &[Option<Throughput>],
     operation: &str,
     (name, percentile): Percentile,

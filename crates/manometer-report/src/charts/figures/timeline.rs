@@ -1,8 +1,8 @@
 //! The run's timeline: the primary, its neighbours, its compactions.
 
-use manometer_measure::plan::Workload;
+use manometer_measure::plan::PlannedWorkload;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::recording_reader::{LatencyCriterion, RecordingReader};
 use crate::strips::{Line, Strip};
 
@@ -19,7 +19,7 @@ pub(crate) const CHART: Chart = Chart {
 /// Points of one line: more than this and the pixels of a page run together.
 const LIMIT: usize = 600;
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let mut notes = Vec::new();
     let mut strips: Vec<Strip> = primary(reader).into_iter().collect();
     if strips.is_empty() {
@@ -32,7 +32,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
         notes.push("The recording holds no compaction figures of the primary: their strip is left out.".to_owned());
     }
     strips.extend(compactions);
-    Drawing::of_strips(&strips, &reader.spans(), notes)
+    ChartContent::of_strips(&strips, &reader.spans(), notes)
 }
 
 fn primary(reader: &RecordingReader) -> Option<Strip> {
@@ -40,7 +40,7 @@ fn primary(reader: &RecordingReader) -> Option<Strip> {
     Strip::of(format!("{}: throughput ({})", primary.name, primary.unit), vec![throughput(reader, primary)])
 }
 
-fn throughput(reader: &RecordingReader, workload: &Workload) -> Line {
+fn throughput(reader: &RecordingReader, workload: &PlannedWorkload) -> Line {
     let points = reader.throughput(workload).unwrap_or_default();
     Line { name: workload.name.clone(), points: reader.line(points, LIMIT) }
 }

@@ -1,6 +1,6 @@
 //! The hit ratio of the engine's cache and the throughput, from the start of the run.
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
 use crate::downsample::Point;
 use crate::recording_reader::RecordingReader;
 use crate::strips::{Line, Strip};
@@ -25,20 +25,20 @@ const CACHES: [(&str, &str, &str); 3] = [
     ("items", "get_hits", "get_misses"),
 ];
 
-fn draw(reader: &RecordingReader) -> Drawing {
+fn draw(reader: &RecordingReader) -> ChartContent {
     let Some(primary) = reader.primary() else {
-        return Drawing::empty("The recording has no primary: this chart is left out.");
+        return ChartContent::empty("The recording has no primary: this chart is left out.");
     };
     let series = format!("{}.engine", primary.name);
     let lines = CACHES.into_iter().filter_map(|cache| line(reader, &series, cache)).collect();
     let Some(ratios) = Strip::of("Hit ratio (share of look-ups)", lines) else {
-        return Drawing::empty("The primary's engine has no counters of a cache: this chart is left out.");
+        return ChartContent::empty("The primary's engine has no counters of a cache: this chart is left out.");
     };
     let points = reader.line(reader.throughput(primary).unwrap_or_default(), LIMIT);
     let throughput = Line { name: primary.name.clone(), points };
     let throughput = Strip::of(format!("{}: throughput ({})", primary.name, primary.unit), vec![throughput]);
     let strips: Vec<Strip> = std::iter::once(ratios).chain(throughput).collect();
-    Drawing::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
 }
 
 fn line(reader: &RecordingReader, series: &str, (name, hits, misses): (&str, &str, &str)) -> Option<Line> {

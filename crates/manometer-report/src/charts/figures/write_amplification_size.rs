@@ -3,8 +3,8 @@
 use manometer_analysis::lsm_levels::level_of;
 use serde::Serialize;
 
-use crate::charts::chart::{Chart, ChartInput, Drawing};
-use crate::charts::phase_rows::{Run, runs};
+use crate::charts::chart::{Chart, ChartContent, ChartInput};
+use crate::charts::phase_rows::{PhaseRun, runs};
 use crate::downsample::{Point, bucket_size};
 use crate::recording_reader::RecordingReader;
 use crate::text;
@@ -38,7 +38,7 @@ struct SizePoint {
     is_last: bool,
 }
 
-fn draw(readers: &[RecordingReader]) -> Drawing {
+fn draw(readers: &[RecordingReader]) -> ChartContent {
     let mut rows: Vec<SizePoint> = Vec::new();
     let mut words = Vec::new();
     for run in runs(readers) {
@@ -51,12 +51,12 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
         rows.extend(ours);
     }
     if rows.is_empty() {
-        return Drawing::empty("No engine has counters of write amplification and size: this chart is left out.");
+        return ChartContent::empty("No engine has counters of write amplification and size: this chart is left out.");
     }
-    Drawing::of(&rows, &words, Vec::new())
+    ChartContent::of(&rows, &words, Vec::new())
 }
 
-fn of_run(run: &Run) -> Vec<SizePoint> {
+fn of_run(run: &PhaseRun) -> Vec<SizePoint> {
     let Some((amplification, size)) = columns(run.reader) else { return Vec::new() };
     let both = amplification.iter().zip(&size).map(|(amplification, size)| {
         let values = size.mean.zip(amplification.mean);

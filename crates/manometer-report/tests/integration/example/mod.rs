@@ -11,7 +11,7 @@ use std::path::Path;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::dispatch::DispatchResolution;
 use manometer_measure::event::{Finding, RunStatus};
-use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role, Workload};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, PlannedWorkload, Role};
 use manometer_measure::{
     Column, Dispatch, Event, LatencyHistogram, Recording, RecordingWriter, ReplayOutcome, Severity,
 };
@@ -61,7 +61,7 @@ pub fn criterion() -> Criterion {
 }
 
 fn plan(experiment: &str, neighbour: &str, scripts: &[Script]) -> Plan {
-    let workload = |name: &str, role, kind: &str, unit: &str| Workload {
+    let workload = |name: &str, role, kind: &str, unit: &str| PlannedWorkload {
         name: name.into(),
         role,
         kind: kind.into(),

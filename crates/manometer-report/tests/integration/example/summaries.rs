@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use manometer_analysis::summary::{
-    IntervalEstimate, LatencySummary, MeanEstimate, NeighbourSummary, PhaseSummary, Summary, UntestedPhase,
+    IntervalEstimate, LatencySummary, MeanEstimate, NeighbourSummary, PhaseSummary, RunSummary, UntestedPhase,
 };
 use manometer_analysis::verdict::{Grade, Reason, Verdict};
-use manometer_measure::event::{Finding, Threat, ThreatStrength, Threatened};
+use manometer_measure::event::{Finding, Threat, ThreatStrength, ThreatTarget};
 use manometer_measure::plan::PhaseKind;
 use manometer_measure::{Event, Recording, Severity};
 
@@ -117,10 +117,10 @@ fn phase(recording: &Recording, script: &Script, alone: f64, sure: Sure) -> Phas
     phase
 }
 
-fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
+fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> RunSummary {
     let measured: Vec<&Script> = scripts.iter().filter(|script| script.kind != PhaseKind::Warmup).collect();
     let alone = measured[0].rate;
-    Summary {
+    RunSummary {
         manometer: "0.1.0".into(),
         experiment: recording.plan.experiment.clone(),
         status: "complete".into(),
@@ -148,8 +148,8 @@ fn finding(id: &str, severity: Severity, phase: Option<&str>, text: &str) -> Fin
 }
 
 /// The verdict of a summary whose warnings and errors are serious threats.
-fn with_verdict(summary: Summary) -> Summary {
-    let threat = Threat { strength: ThreatStrength::Serious, to: Threatened::Result };
+fn with_verdict(summary: RunSummary) -> RunSummary {
+    let threat = Threat { strength: ThreatStrength::Serious, to: ThreatTarget::Result };
     let reason = |finding: &Finding| Reason {
         id: finding.id.clone(),
         threat,
@@ -161,11 +161,11 @@ fn with_verdict(summary: Summary) -> Summary {
     let serious = summary.findings.iter().filter(|finding| finding.severity > Severity::Info);
     let reasons: Vec<Reason> = serious.map(reason).collect();
     let grade = if reasons.is_empty() { Grade::Sound } else { Grade::Indicative };
-    Summary { verdict: Verdict { grade, reasons, ..Verdict::default() }, ..summary }
+    RunSummary { verdict: Verdict { grade, reasons, ..Verdict::default() }, ..summary }
 }
 
-pub fn complete_summary(recording: &Recording) -> Summary {
-    with_verdict(Summary {
+pub fn complete_summary(recording: &Recording) -> RunSummary {
+    with_verdict(RunSummary {
         headline: "Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput".into(),
         scale: vec![vec!["w0".into()], vec!["w1".into()], vec!["w2".into(), "w3".into()]],
         findings: vec![
@@ -181,7 +181,7 @@ pub fn complete_summary(recording: &Recording) -> Summary {
     })
 }
 
-pub fn cut_summary(recording: &Recording) -> Summary {
+pub fn cut_summary(recording: &Recording) -> RunSummary {
     let mut scripts = phases();
     scripts.iter_mut().for_each(|script| script.seconds = 9);
     let mut summary = summary(recording, &scripts, Sure::QuantilesOnly);
@@ -197,7 +197,7 @@ pub fn cut_summary(recording: &Recording) -> Summary {
     with_verdict(summary)
 }
 
-pub fn hostile_summary(recording: &Recording) -> Summary {
+pub fn hostile_summary(recording: &Recording) -> RunSummary {
     let mut scripts = phases();
     scripts.truncate(3);
     scripts.iter_mut().for_each(|script| {
@@ -216,8 +216,8 @@ pub fn hostile_summary(recording: &Recording) -> Summary {
     with_verdict(summary)
 }
 
-pub fn long_summary(recording: &Recording) -> Summary {
-    Summary {
+pub fn long_summary(recording: &Recording) -> RunSummary {
+    RunSummary {
         headline: "Conditions writer.iodepth = 64 RocksDB keeps 27 % (±3) of its throughput".into(),
         ..summary(recording, &long_phases(), Sure::Intervals)
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use manometer_session::control::Controls;
 use manometer_session::error::SessionError;
 use manometer_session::protocol::{Control, Message};
-use manometer_session::session::with_session;
+use manometer_session::worker_loop::with_session;
 use manometer_workload::io::{self, FileReuse, IoJob, IoSettings};
 
 use super::device::{SECOND_NS, START_NS, drive, steady};

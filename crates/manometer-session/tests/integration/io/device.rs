@@ -11,7 +11,7 @@ use manometer_target::file::{Completion, DataGenerator, FileError, IoBackend, Io
 
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Message};
-use manometer_session::session::with_session;
+use manometer_session::worker_loop::with_session;
 use manometer_workload::error::WorkloadError;
 use manometer_workload::io::{BlockTrace, IoError, IoFiles, IoRequests, IoSettings};
 use manometer_workload::sample::Sample;

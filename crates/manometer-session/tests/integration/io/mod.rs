@@ -7,15 +7,15 @@ mod recorded;
 mod requests;
 
 use manometer_measure::MonotonicClock;
-use manometer_session::control::{Controls, Sink};
-use manometer_session::session::with_session;
+use manometer_session::control::{Controls, MessageSink};
+use manometer_session::worker_loop::with_session;
 use manometer_workload::error::WorkloadError;
 use manometer_workload::io::{self, IoError, IoJob};
 
 use crate::support::workload_error;
 
 /// Runs `job` with samples every 5 ms.
-fn run_job(job: &IoJob, controls: &Controls, sink: &mut dyn Sink) -> Result<(), IoError> {
+fn run_job(job: &IoJob, controls: &Controls, sink: &mut dyn MessageSink) -> Result<(), IoError> {
     let ended =
         with_session(5_000_000, controls, sink, &MonotonicClock, |session| io::run(job, session, &MonotonicClock));
     ended.map_err(|error| match workload_error(error) {

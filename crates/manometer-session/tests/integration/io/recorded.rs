@@ -6,7 +6,7 @@ use manometer_target::file::IoOperation;
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Message};
 use manometer_workload::io::{BlockReplaySettings, FileReuse, IoError, IoJob, IoSettings, validate};
-use manometer_workload::replay::{Model, Timing};
+use manometer_workload::replay::{ReplayModel, Timing};
 
 use super::device::{RunResult, SECOND_NS, drive, steady};
 use super::run_job;
@@ -89,7 +89,7 @@ fn a_device_that_falls_behind_makes_requests_late_and_loses_none() {
 #[test]
 fn at_full_speed_the_flight_is_kept_full() {
     let (_dir, settings) = trace(&halves(100));
-    for (model, iodepth) in [(Model::ClosedUnordered, 4), (Model::ClosedConservative, 1)] {
+    for (model, iodepth) in [(ReplayModel::ClosedUnordered, 4), (ReplayModel::ClosedConservative, 1)] {
         let recorded = BlockReplaySettings { model: Some(model), time: Some(Timing::Full), ..settings.replay.clone() };
         let settings = IoSettings { iodepth, replay: recorded, ..settings.clone() };
         let run = drive(settings, steady(1_000_000), &[(0, "go")], 99);

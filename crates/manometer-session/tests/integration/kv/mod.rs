@@ -9,14 +9,14 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock as _, LatencyHistogram, MonotonicClock};
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
-use manometer_session::session;
+use manometer_session::worker_loop;
 use manometer_target::engine::{EngineOptions, OpenRequest};
 use manometer_testing::{Cause, SmallDisk, skip};
 use manometer_workload::error::WorkloadError;
+use manometer_workload::interface::WorkloadData;
 use manometer_workload::kv::{KvError, KvSettings, LoadMethod};
 use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
-use manometer_workload::workload::WorkloadData;
 use serde_json::json;
 
 use crate::support::workload_error;
@@ -59,7 +59,7 @@ fn drive(
         received.push(message);
         Ok(())
     };
-    let result = session::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
+    let result = worker_loop::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
     let error = |error| match workload_error(error) {
         WorkloadError::Kv(error) => error,
         other => panic!("{other}"),

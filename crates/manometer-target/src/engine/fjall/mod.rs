@@ -14,8 +14,8 @@ use manometer_measure::{Clock, Column};
 
 use self::options::Config;
 use super::{
-    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateColumn, StateSampler, Storage, columns, space,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords,
+    StateColumn, StateSampler, StorageKind, columns, space,
 };
 
 const ENGINE: &str = "fjall";
@@ -44,9 +44,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "log-structured merge tree written in Rust, with lz4",
     version: || env!("FJALL_VERSION").to_owned(),
-    abilities: &[Ability::Scan, Ability::BulkLoad, Ability::State],
+    capabilities: &[Capability::Scan, Capability::BulkLoad, Capability::State],
     durability: options::BUFFER,
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX as u64),
     memtable_option: Some("max_memtable_size"),
     options: options::OPTIONS,
@@ -100,7 +100,7 @@ fn check_key<'a>(key: &'a [u8], doing: &'static str) -> Result<&'a [u8], EngineE
 }
 
 impl Engine for Fjall {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(FjallSession { engine: self, found: None })
     }
 
@@ -172,7 +172,7 @@ impl FjallSession<'_> {
     }
 }
 
-impl Session for FjallSession<'_> {
+impl EngineSession for FjallSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         const DOING: &str = "reading";
         let found = self.engine.keyspace.get(check_key(key, DOING)?);

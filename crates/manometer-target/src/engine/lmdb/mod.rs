@@ -18,8 +18,8 @@ use manometer_measure::{Clock, Column};
 
 use self::options::Config;
 use super::{
-    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateColumn, StateSampler, Storage, columns, space,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords,
+    StateColumn, StateSampler, StorageKind, columns, space,
 };
 
 const ENGINE: &str = "lmdb";
@@ -48,9 +48,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
         let version = heed::lmdb_version();
         format!("{}.{}.{}", version.major, version.minor, version.patch)
     },
-    abilities: &[Ability::Scan, Ability::BulkLoad, Ability::State],
+    capabilities: &[Capability::Scan, Capability::BulkLoad, Capability::State],
     durability: options::FULL,
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     options: options::OPTIONS,
@@ -127,7 +127,7 @@ fn load_batch(records: &Records, transaction: &mut RwTxn, sorted: &mut dyn Sorte
 }
 
 impl Engine for Lmdb {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(LmdbSession { engine: self, value: Vec::new() })
     }
 
@@ -162,7 +162,7 @@ struct LmdbSession<'a> {
     value: Vec<u8>,
 }
 
-impl Session for LmdbSession<'_> {
+impl EngineSession for LmdbSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         let failure = |error| self.engine.failure("reading", error);
         // A thread keeps its slot in the reader table from one snapshot to the next.

@@ -18,8 +18,8 @@ use super::server::{
     Launch, Process, Readiness, Refusal, Remote, ServerSession, Wire, free_port, installed_version, load_sorted,
 };
 use super::{
-    Ability, Engine, EngineError, EngineInfo, ExternalServer, OpenRequest, Session, SortedRecords, StateSampler,
-    Storage, server,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, ExternalServer, OpenRequest, SortedRecords,
+    StateSampler, StorageKind, server,
 };
 
 const ENGINE: &str = "memcached";
@@ -38,9 +38,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "memcached: a server that Manometer starts, yours with `address`",
     version,
-    abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
+    capabilities: &[Capability::MultiGet, Capability::Pipeline, Capability::State],
     durability: "none: data is in memory only and may be evicted",
-    storage: Storage::Memory,
+    storage: StorageKind::Memory,
     key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
     memtable_option: None,
     options: options::OPTIONS,
@@ -205,7 +205,7 @@ impl Drop for Folder {
 }
 
 impl Engine for Memcached {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(ServerSession::<Meta>::new(&self.remote))
     }
 

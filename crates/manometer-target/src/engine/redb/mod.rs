@@ -22,8 +22,8 @@ use redb::{
 
 use self::options::{Config, DurabilityLevel};
 use super::{
-    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateColumn, StateSampler, Storage, columns,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords,
+    StateColumn, StateSampler, StorageKind, columns,
 };
 
 const ENGINE: &str = "redb";
@@ -44,9 +44,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "copy-on-write B-tree in one file, one writer at a time; written in Rust",
     version: || env!("REDB_VERSION").to_owned(),
-    abilities: &[Ability::Scan, Ability::State],
+    capabilities: &[Capability::Scan, Capability::State],
     durability: options::IMMEDIATE,
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     options: options::OPTIONS,
@@ -141,7 +141,7 @@ fn load_batch(records: &mut Records, sorted: &mut dyn SortedRecords) -> Result<b
 }
 
 impl Engine for Redb {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(RedbSession { engine: self, value: Vec::new() })
     }
 
@@ -187,7 +187,7 @@ impl RedbSession<'_> {
     }
 }
 
-impl Session for RedbSession<'_> {
+impl EngineSession for RedbSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         let found = self.find(key).map_err(|error| self.engine.failure("reading", error))?;
         Ok(found.then_some(self.value.as_slice()))

@@ -12,7 +12,9 @@ use crate::engine::hash_slot::{HASH_SLOTS, hash_slot};
 use crate::engine::server::{
     IN_FLIGHT_BYTES, LOADING, PIPELINING, Protocol as _, RECORDS_PER_LOOK, Remote, ServerSession, bytes, read, write,
 };
-use crate::engine::{EngineError, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, Session, SortedRecords};
+use crate::engine::{
+    EngineError, EngineSession, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, SortedRecords,
+};
 
 const FINDING: &str = "finding the masters of its cluster";
 
@@ -127,7 +129,11 @@ impl<'a> ClusterSession<'a> {
 
     /// Each master answers in the order of its requests, so reading the answers in the order of all requests keeps
     /// every connection in order.
-    fn talk(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
+    fn exchange_all(
+        &mut self,
+        requests: &[PipelinedRequest],
+        answer: &mut ReplyHandler<'_>,
+    ) -> Result<(), EngineError> {
         let mut answered = 0;
         while answered < requests.len() {
             let leaving = &requests[answered..][..leaving(&requests[answered..])];
@@ -198,7 +204,7 @@ fn key<'r>(request: &PipelinedRequest<'r>) -> &'r [u8] {
     }
 }
 
-impl Session for ClusterSession<'_> {
+impl EngineSession for ClusterSession<'_> {
     #[inline]
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         self.session(key).get(key)
@@ -220,7 +226,7 @@ impl Session for ClusterSession<'_> {
     }
 
     fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
-        let result = self.talk(requests, answer);
+        let result = self.exchange_all(requests, answer);
         if result.is_err() {
             // Answers of the other masters are still pending.
             self.sessions.iter_mut().for_each(ServerSession::hang_up);

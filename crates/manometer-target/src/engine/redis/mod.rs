@@ -20,8 +20,8 @@ use self::options::ServerOptions;
 use self::resp::Resp;
 use super::server::{Process, Remote, ServerSession, installed_version, load_sorted};
 use super::{
-    Ability, Engine, EngineError, EngineInfo, ExternalServer, OpenRequest, Session, SortedRecords, StateSampler,
-    Storage, server,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, ExternalServer, OpenRequest, SortedRecords,
+    StateSampler, StorageKind, server,
 };
 
 const ENGINE: &str = "redis";
@@ -44,9 +44,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "Redis: a server that Manometer starts, three with `cluster = true`, yours with `address`",
     version,
-    abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
+    capabilities: &[Capability::MultiGet, Capability::Pipeline, Capability::State],
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     options: options::OPTIONS,
@@ -137,7 +137,7 @@ impl Redis {
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
             let status = node.info(SETTLING)?.text("rdb_last_bgsave_status").unwrap_or("unknown").to_owned();
             if status != "ok" {
-                if self.processes.iter().any(|process| process.log_says("No space left on device")) {
+                if self.processes.iter().any(|process| process.log_contains("No space left on device")) {
                     return Err(EngineError::NoSpace { path: self.directory.clone(), doing: SETTLING });
                 }
                 return Err(node.remote.failed(SETTLING, format_args!("its snapshot failed ({status}); see its log")));
@@ -167,7 +167,7 @@ fn connect(options: &ServerOptions, processes: &[Process]) -> Result<(Vec<Node>,
 }
 
 impl Engine for Redis {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         match &self.cluster {
             Some(cluster) => Box::new(ClusterSession::new(cluster)),
             None => Box::new(ServerSession::<Resp>::new(self.remote())),

@@ -93,7 +93,7 @@ pub(super) fn failure(remote: &Remote, doing: &'static str, error: &RedisError) 
         _ if error.is_connection_dropped() => ErrorKind::UnexpectedEof,
         _ => return remote.failed(doing, error),
     };
-    remote.broken(doing, &kind.into())
+    remote.connection_error(doing, &kind.into())
 }
 
 /// The readiness of a server that was just started.

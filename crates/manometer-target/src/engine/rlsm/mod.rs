@@ -12,8 +12,8 @@ use rlsm::{Batch, Database, Error, Value};
 use self::options::Config;
 use self::state::RlsmState;
 use super::{
-    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, space,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords,
+    StateSampler, StorageKind, space,
 };
 
 const ENGINE: &str = "rlsm";
@@ -25,9 +25,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "ranged log-structured merge tree of this workspace: appends by key range instead of rewriting",
     version: || env!("CARGO_PKG_VERSION").to_owned(),
-    abilities: &[Ability::Scan, Ability::State],
+    capabilities: &[Capability::Scan, Capability::State],
     durability: options::ALWAYS,
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(u16::MAX as u64),
     memtable_option: Some(options::MEMTABLE),
     options: options::OPTIONS,
@@ -58,7 +58,7 @@ impl Rlsm {
 }
 
 impl Engine for Rlsm {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(RlsmSession { engine: self, found: None })
     }
 
@@ -105,7 +105,7 @@ struct RlsmSession<'a> {
     found: Option<Value>,
 }
 
-impl Session for RlsmSession<'_> {
+impl EngineSession for RlsmSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         self.found = self.engine.database.get(key).map_err(self.engine.failure("reading"))?;
         Ok(self.found.as_deref())

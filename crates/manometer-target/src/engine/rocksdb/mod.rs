@@ -22,8 +22,8 @@ use self::events::Background;
 use self::options::{RawOption, Writes};
 use self::writer::Writer;
 use super::{
-    Ability, Engine, EngineError, EngineInfo, OpenRequest, ReplyHandler, ScanDirection, ScanVisitor, Session,
-    SortedRecords, StateSampler, Storage, directory,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, OpenRequest, ReplyHandler, ScanDirection, ScanVisitor,
+    SortedRecords, StateSampler, StorageKind, directory,
 };
 
 const ENGINE: &str = "rocksdb";
@@ -38,16 +38,16 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "log-structured merge tree of Meta; built from source with zstd and lz4",
     version,
-    abilities: &[
-        Ability::Scan,
-        Ability::Merge,
-        Ability::MultiGet,
-        Ability::BulkLoad,
-        Ability::OptionsFile,
-        Ability::State,
+    capabilities: &[
+        Capability::Scan,
+        Capability::Merge,
+        Capability::MultiGet,
+        Capability::BulkLoad,
+        Capability::OptionsFile,
+        Capability::State,
     ],
     durability: USUAL_DURABILITY,
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: Some("write_buffer_size"),
     options: &[],
@@ -166,7 +166,7 @@ impl RocksDb {
 }
 
 impl Engine for RocksDb {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(RocksSession {
             engine: self,
             read_options: ReadOptions::default(),
@@ -235,7 +235,7 @@ struct RocksSession<'a> {
     found: Option<DBPinnableSlice<'a>>,
 }
 
-impl Session for RocksSession<'_> {
+impl EngineSession for RocksSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         // Releases the pin of the last value first, so that its memory is available for the next.
         self.found = None;

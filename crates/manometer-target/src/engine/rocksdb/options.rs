@@ -57,7 +57,7 @@ pub(super) fn read(options: &EngineOptions) -> Result<Vec<RawOption>, EngineErro
 pub(super) fn build(given: &[RawOption]) -> Result<RocksOptions, EngineError> {
     match RocksOptions::default().get_options_from_string(one_line(given)) {
         Ok(options) => Ok(options),
-        Err(all) => Err(blame(given, all.into_string())),
+        Err(all) => Err(find_rejected_option(given, all.into_string())),
     }
 }
 
@@ -143,7 +143,7 @@ fn in_section(section: &str, place: String, name: &str, value: String) -> Result
         "CFOptions \"default\"" => &FAMILY_LISTS,
         _ => &TABLE_LISTS,
     };
-    known(place, name, value, lists)
+    checked_option(place, name, value, lists)
 }
 
 /// Option names and their scope.
@@ -161,7 +161,7 @@ const ALL_LISTS: [Names; 6] = [
 ];
 
 /// The option `name`, if one of `lists` contains it.
-fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<RawOption, EngineError> {
+fn checked_option(place: String, name: &str, value: String, lists: &[Names]) -> Result<RawOption, EngineError> {
     if let Some((_, scope)) = lists.iter().find(|(names, _)| names.contains(&name)) {
         return Ok(RawOption { place, name: name.to_owned(), value, scope: *scope });
     }
@@ -189,22 +189,22 @@ fn from_table(table: &serde_json::Map<String, Value>) -> Result<Vec<RawOption>, 
         match value {
             Value::Object(inner) if name == TABLE_FACTORY => {
                 for (name, value) in inner {
-                    given.push(known(place(), name, spelt(value), &TABLE_LISTS)?);
+                    given.push(checked_option(place(), name, option_text(value), &TABLE_LISTS)?);
                 }
             }
-            _ => given.push(known(place(), name, spelt(value), &ALL_LISTS)?),
+            _ => given.push(checked_option(place(), name, option_text(value), &ALL_LISTS)?),
         }
     }
     Ok(given)
 }
 
 /// A value as RocksDB spells it.
-fn spelt(value: &Value) -> String {
+fn option_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(spelt).collect::<Vec<_>>().join(":"),
+        Value::Array(items) => items.iter().map(option_text).collect::<Vec<_>>().join(":"),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name}={};", spelt(value)));
+            let fields = fields.iter().map(|(name, value)| format!("{name}={};", option_text(value)));
             format!("{{{}}}", fields.collect::<String>())
         }
         other => other.to_string(),
@@ -224,7 +224,7 @@ fn one_line(given: &[RawOption]) -> String {
 }
 
 /// Finds the option that RocksDB refuses, by trying each alone.
-fn blame(given: &[RawOption], all: String) -> EngineError {
+fn find_rejected_option(given: &[RawOption], all: String) -> EngineError {
     let refused = given.iter().find_map(|option| {
         let alone = RocksOptions::default().get_options_from_string(one_line(std::slice::from_ref(option)));
         alone.err().map(|error| (option, error.into_string()))

@@ -15,7 +15,7 @@ pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK,
 pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
 pub(super) use wire::{Wire, decimal};
 
-use super::{EngineError, EngineOptions, Session};
+use super::{EngineError, EngineOptions, EngineSession};
 
 /// The timeout of connecting.
 pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -30,12 +30,12 @@ pub(super) const CONNECTING: &str = "connecting";
 const MARKER_KEY: &[u8] = b"manometer:marker";
 
 /// The marker's text, if it exists.
-pub(super) fn marker(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
+pub(super) fn marker(session: &mut dyn EngineSession) -> Result<Option<String>, EngineError> {
     Ok(session.get(MARKER_KEY)?.map(|text| String::from_utf8_lossy(text).into_owned()))
 }
 
 /// Writes the marker.
-pub(super) fn set_marker(session: &mut dyn Session, text: &str) -> Result<(), EngineError> {
+pub(super) fn set_marker(session: &mut dyn EngineSession, text: &str) -> Result<(), EngineError> {
     session.put(MARKER_KEY, text.as_bytes())
 }
 
@@ -59,7 +59,7 @@ impl Remote {
     }
 
     /// The error of a connection that broke while `doing`.
-    pub(super) fn broken(&self, doing: &'static str, error: &std::io::Error) -> EngineError {
+    pub(super) fn connection_error(&self, doing: &'static str, error: &std::io::Error) -> EngineError {
         use std::io::ErrorKind as Kind;
         let limit_s = if doing == CONNECTING { CONNECT_LIMIT } else { ANSWER_LIMIT }.as_secs();
         match error.kind() {
@@ -73,7 +73,7 @@ impl Remote {
     }
 
     pub(super) fn connect(&self) -> Result<Wire, EngineError> {
-        Wire::connect(&self.address).map_err(|error| self.broken(CONNECTING, &error))
+        Wire::connect(&self.address).map_err(|error| self.connection_error(CONNECTING, &error))
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
     fn the_error_of_a_silent_server_names_the_limit() {
         let remote = Remote { engine: "redis", address: "localhost:1".to_owned() };
         let silence = std::io::Error::from(std::io::ErrorKind::TimedOut);
-        assert!(remote.broken(CONNECTING, &silence).to_string().ends_with("no answer for 5 s"));
-        assert!(remote.broken("reading", &silence).to_string().ends_with("no answer for 30 s"));
+        assert!(remote.connection_error(CONNECTING, &silence).to_string().ends_with("no answer for 5 s"));
+        assert!(remote.connection_error("reading", &silence).to_string().ends_with("no answer for 30 s"));
     }
 }

@@ -146,7 +146,7 @@ impl Process {
     }
 
     /// Whether the last lines of its log contain `text`.
-    pub(in crate::engine) fn log_says(&self, text: &str) -> bool {
+    pub(in crate::engine) fn log_contains(&self, text: &str) -> bool {
         tail(&self.log).contains(text)
     }
 

@@ -4,7 +4,9 @@ use std::io;
 use std::ops::Range;
 
 use super::{Remote, Wire};
-use crate::engine::{EngineError, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, Session, SortedRecords};
+use crate::engine::{
+    EngineError, EngineSession, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, SortedRecords,
+};
 
 /// Bytes of requests that are sent before the first answer is read. A server may stop reading while it cannot write, so
 /// requests in flight must fit into the socket buffers: otherwise both sides would wait for ever.
@@ -37,7 +39,7 @@ impl Refusal {
     /// The error for the user.
     pub(in crate::engine) fn into_error(self, remote: &Remote, doing: &'static str) -> EngineError {
         match self {
-            Self::Broken(error) => remote.broken(doing, &error),
+            Self::Broken(error) => remote.connection_error(doing, &error),
             Self::Refused(text) => remote.failed(doing, text),
         }
     }
@@ -109,7 +111,7 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
     }
 }
 
-impl<P: Protocol> Session for ServerSession<'_, P> {
+impl<P: Protocol> EngineSession for ServerSession<'_, P> {
     #[inline]
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         let found = self.exchange(READING, |wire| {

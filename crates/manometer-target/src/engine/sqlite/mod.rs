@@ -16,8 +16,8 @@ use rusqlite::{CachedStatement, Connection, Error as SqliteError, ErrorCode};
 
 use self::options::{Config, pragma};
 use super::{
-    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateColumn, StateSampler, Storage, columns, space,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, OpenRequest, ScanDirection, ScanVisitor, SortedRecords,
+    StateColumn, StateSampler, StorageKind, columns, space,
 };
 
 const ENGINE: &str = "sqlite";
@@ -51,9 +51,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "SQL database: B-tree in one file with a write-ahead log, one writer at a time",
     version: || rusqlite::version().to_owned(),
-    abilities: &[Ability::Scan, Ability::State],
+    capabilities: &[Capability::Scan, Capability::State],
     durability: options::WAL_FULL,
-    storage: Storage::Disk,
+    storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     options: options::OPTIONS,
@@ -112,7 +112,7 @@ fn load_batch(mut put: CachedStatement, records: &mut dyn SortedRecords) -> Resu
 }
 
 impl Engine for Sqlite {
-    fn session(&self) -> Box<dyn Session + '_> {
+    fn session(&self) -> Box<dyn EngineSession + '_> {
         Box::new(SqliteSession { engine: self, connection: self.connect().ok(), value: Vec::new() })
     }
 
@@ -194,7 +194,7 @@ impl SqliteSession<'_> {
     }
 }
 
-impl Session for SqliteSession<'_> {
+impl EngineSession for SqliteSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         let found = self.find(key).map_err(|error| self.engine.failure("reading", &error))?;
         Ok(found.then_some(self.value.as_slice()))

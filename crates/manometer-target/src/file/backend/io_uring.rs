@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd as _;
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use super::{BackendOptions, Buffers, Completion, Departures, IoBackend, IoOperation, Submission, write_flags};
+use super::{BackendOptions, Buffers, Completion, IoBackend, IoOperation, Submission, SubmissionBatch, write_flags};
 
 /// The user data of the armed timeout's completion; no slot has this number.
 const TIMEOUT: u64 = u64::MAX;
@@ -52,7 +52,7 @@ pub(super) struct Uring {
     armed_ns: Option<u64>,
     /// The time that the kernel reads when the timeout is submitted.
     armed_time: Box<Timespec>,
-    departures: Departures,
+    departures: SubmissionBatch,
 }
 
 impl Uring {
@@ -77,7 +77,7 @@ impl Uring {
             features: features.into_iter().filter_map(|(has, name)| has.then_some(name)).collect(),
             armed_ns: None,
             armed_time: Box::new(Timespec::new()),
-            departures: Departures::default(),
+            departures: SubmissionBatch::default(),
         })
     }
 
@@ -89,7 +89,7 @@ impl Uring {
     }
 
     fn transfer(&mut self, request: Submission) -> squeue::Entry {
-        let memory = self.buffers.lend(request.slot, request.skip, request.length);
+        let memory = self.buffers.acquire(request.slot, request.skip, request.length);
         let plain = Fd(self.files[request.file as usize].as_raw_fd());
         let fixed = Fixed(request.file);
         let (length, offset, slot) = (request.length, request.offset, request.slot as u16);

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-use super::{BackendOptions, Buffers, Completion, Departures, IoBackend, IoOperation, Submission, write_flags};
+use super::{BackendOptions, Buffers, Completion, IoBackend, IoOperation, Submission, SubmissionBatch, write_flags};
 
 const COMMAND_PREAD: u16 = 0;
 const COMMAND_PWRITE: u16 = 1;
@@ -15,7 +15,7 @@ const COMMAND_FDSYNC: u16 = 3;
 /// The kernel's `struct io_event`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-struct Event {
+struct IoEvent {
     data: u64,
     object: u64,
     result: i64,
@@ -57,9 +57,9 @@ pub(super) struct Libaio {
     /// The slots to submit, in order.
     queued: Vec<u32>,
     pointers: Vec<*const libc::iocb>,
-    events: Vec<Event>,
+    events: Vec<IoEvent>,
     in_flight: usize,
-    departures: Departures,
+    departures: SubmissionBatch,
     /// Requests that the kernel refused.
     refused: Vec<Completion>,
 }
@@ -77,9 +77,9 @@ impl Libaio {
             blocks: vec![empty; depth],
             queued: Vec::with_capacity(depth),
             pointers: Vec::with_capacity(depth),
-            events: vec![Event::default(); depth],
+            events: vec![IoEvent::default(); depth],
             in_flight: 0,
-            departures: Departures::default(),
+            departures: SubmissionBatch::default(),
             refused: Vec::new(),
         })
     }
@@ -140,7 +140,7 @@ impl IoBackend for Libaio {
     }
 
     fn queue(&mut self, request: Submission) {
-        let memory = self.buffers.lend(request.slot, request.skip, request.length);
+        let memory = self.buffers.acquire(request.slot, request.skip, request.length);
         let block = &mut self.blocks[request.slot as usize];
         block.aio_data = u64::from(request.slot);
         block.aio_fildes = self.files[request.file as usize].as_raw_fd() as u32;

@@ -83,7 +83,7 @@ fn copy(start: *mut u8, bytes: usize, request: Submission, memory: *mut u8) -> u
 }
 
 /// What counts, and its counts at the last look.
-enum Tally {
+enum FaultSource {
     /// The process's page faults, and those that waited for the device.
     Kernel([u64; 2]),
     Recycle(Budget, Counters),
@@ -93,7 +93,7 @@ pub(super) struct Mapped {
     files: Vec<MappedFile>,
     buffers: Buffers,
     queued: Vec<Submission>,
-    tally: Tally,
+    tally: FaultSource,
 }
 
 impl Mapped {
@@ -101,7 +101,7 @@ impl Mapped {
         if options.engine == IoEngine::Mmap {
             let map = |file| KernelMapping::new(file, options.write).map(MappedFile::Kernel);
             let files = files.into_iter().map(map).collect::<io::Result<_>>()?;
-            return Ok(Self { files, buffers, queued: Vec::new(), tally: Tally::Kernel(kernel_faults()) });
+            return Ok(Self { files, buffers, queued: Vec::new(), tally: FaultSource::Kernel(kernel_faults()) });
         }
         let budget = Budget::new(&Options { memory: options.memory_bytes, ..Options::default() })?;
         let region = Options { budget: Some(budget.clone()), ..Options::default() };
@@ -114,7 +114,7 @@ impl Mapped {
             })
         };
         let files = files.into_iter().map(open).collect::<io::Result<_>>()?;
-        Ok(Self { files, buffers, queued: Vec::new(), tally: Tally::Recycle(budget, Counters::default()) })
+        Ok(Self { files, buffers, queued: Vec::new(), tally: FaultSource::Recycle(budget, Counters::default()) })
     }
 
     fn perform(&mut self, request: Submission) -> i32 {
@@ -122,7 +122,7 @@ impl Mapped {
         let performed = if request.operation == IoOperation::Sync {
             file.sync().map(|()| 0)
         } else {
-            let memory = self.buffers.lend(request.slot, request.skip, request.length);
+            let memory = self.buffers.acquire(request.slot, request.skip, request.length);
             let moved = file.transfer(request, memory);
             self.buffers.take_back(request.slot);
             moved
@@ -175,19 +175,19 @@ impl IoBackend for Mapped {
 
     fn features(&self) -> Vec<&'static str> {
         match self.tally {
-            Tally::Kernel(_) => vec!["page cache"],
-            Tally::Recycle(..) => vec!["direct I/O"],
+            FaultSource::Kernel(_) => vec!["page cache"],
+            FaultSource::Recycle(..) => vec!["direct I/O"],
         }
     }
 
     fn state(&mut self) -> Vec<(&'static str, u64)> {
         match &mut self.tally {
-            Tally::Kernel(before) => {
+            FaultSource::Kernel(before) => {
                 let now = kernel_faults();
                 let before = std::mem::replace(before, now);
                 vec![("faults", now[0] - before[0]), ("major_faults", now[1] - before[1])]
             }
-            Tally::Recycle(budget, before) => {
+            FaultSource::Recycle(budget, before) => {
                 let now = budget.counters();
                 let before = std::mem::replace(before, now);
                 let since = |((name, now), (_, before)): ((&'static str, u64), (_, u64))| (name, now - before);

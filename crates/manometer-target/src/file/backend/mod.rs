@@ -159,12 +159,12 @@ fn build(files: Vec<File>, buffers: Buffers, options: &BackendOptions) -> io::Re
 /// the number of system calls stays small. The first batch is one request: a device at its limit suffers from every
 /// moment with fewer requests queued.
 #[derive(Debug)]
-struct Departures {
+struct SubmissionBatch {
     queued: u32,
     batch: u32,
 }
 
-impl Departures {
+impl SubmissionBatch {
     const FIRST_BATCH: u32 = 1;
 
     /// Counts a queued request. Returns whether the batch is full and should be submitted.
@@ -183,7 +183,7 @@ impl Departures {
     }
 }
 
-impl Default for Departures {
+impl Default for SubmissionBatch {
     fn default() -> Self {
         Self { queued: 0, batch: Self::FIRST_BATCH }
     }

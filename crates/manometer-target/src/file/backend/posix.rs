@@ -26,7 +26,7 @@ impl Posix {
             // SAFETY: the descriptor is open as long as self.
             return result_of(unsafe { libc::fdatasync(file) } as isize);
         }
-        let memory = self.buffers.lend(request.slot, request.skip, request.length);
+        let memory = self.buffers.acquire(request.slot, request.skip, request.length);
         let result = transfer(file, memory, request, self.write_flags);
         self.buffers.take_back(request.slot);
         result

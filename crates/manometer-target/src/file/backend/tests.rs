@@ -202,7 +202,7 @@ fn a_reader_needs_no_right_to_write() {
 
 #[test]
 fn requests_leave_in_batches_that_double() {
-    let mut departures = Departures::default();
+    let mut departures = SubmissionBatch::default();
     let left: Vec<_> = (1..=32).filter(|_| departures.is_full()).collect();
     assert_eq!(left, [1, 3, 7, 15, 31]);
     departures.begin();

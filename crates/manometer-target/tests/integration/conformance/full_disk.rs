@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use manometer_measure::{Clock as _, MonotonicClock};
-use manometer_target::engine::{Engine, EngineError, Storage};
+use manometer_target::engine::{Engine, EngineError, StorageKind};
 use manometer_testing::SmallDisk;
 
 use super::subject::{Counted, Subject, engines_of_this_host, record};
@@ -17,7 +17,7 @@ const VALUES: u32 = 2 * (DISK_BYTES / VALUE_BYTES as u64) as u32;
 
 /// A new disk for each engine, since engines and the file system's journal free space at their own time.
 fn fill(write: impl Fn(&dyn Engine) -> Result<(), EngineError>) {
-    for info in engines_of_this_host().filter(|info| info.storage == Storage::Disk) {
+    for info in engines_of_this_host().filter(|info| info.storage == StorageKind::Disk) {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let Some(_disk) = SmallDisk::at(folder.path(), DISK_BYTES) else { return };
         let folder = folder.path().join(info.name);

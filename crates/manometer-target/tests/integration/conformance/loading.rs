@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use manometer_measure::{Column, ManualClock};
-use manometer_target::engine::{Ability, ScanDirection};
+use manometer_target::engine::{Capability, ScanDirection};
 
 use super::subject::{Counted, every_engine, every_engine_on_disk, every_engine_with_memory, get, record};
 
@@ -41,7 +41,7 @@ fn what_was_loaded_is_there_when_it_is_opened_again() {
             let (key, value) = record(number, 100);
             assert_eq!(get(&mut *session, &key), Some(value), "{number}");
         }
-        if subject.can(Ability::Scan) {
+        if subject.can(Capability::Scan) {
             let mut visited = 0;
             let mut count = |_: &[u8], _: &[u8]| {
                 visited += 1;
@@ -80,7 +80,7 @@ fn a_state_has_the_columns_that_it_claims() {
         let engine = subject.open();
         engine.load_sorted(&mut Counted::up_to(1_000)).unwrap();
         let mut state = engine.state_sampler();
-        assert_eq!(state.columns().is_empty(), !subject.can(Ability::State));
+        assert_eq!(state.columns().is_empty(), !subject.can(Capability::State));
         let mut columns = 0;
         for second in 1..3 {
             engine.session().put(b"user1", &[1; 1_000]).unwrap();
@@ -91,7 +91,7 @@ fn a_state_has_the_columns_that_it_claims() {
                 assert!(value.is_finite() && value >= 0.0, "{name} = {value}");
             }
         }
-        assert_eq!(columns > 0, subject.can(Ability::State));
+        assert_eq!(columns > 0, subject.can(Capability::State));
         for column in state.columns() {
             assert!(!column.unit.is_empty());
             assert!(subject.info.column_meaning(&column.name).is_some(), "{} has no meaning", column.name);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use manometer_target::engine::{ScanDirection, Session};
+use manometer_target::engine::{EngineSession, ScanDirection};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -71,7 +71,7 @@ fn run(info: &'static manometer_target::engine::EngineInfo, steps: &[Step]) -> R
     Ok(())
 }
 
-fn take(session: &mut dyn Session, model: &mut Model, step: &Step) -> Result<(), TestCaseError> {
+fn take(session: &mut dyn EngineSession, model: &mut Model, step: &Step) -> Result<(), TestCaseError> {
     match step {
         Step::Put(key, value) => {
             session.put(key, value).unwrap();
@@ -95,7 +95,7 @@ fn take(session: &mut dyn Session, model: &mut Model, step: &Step) -> Result<(),
     Ok(())
 }
 
-fn scan(session: &mut dyn Session, start: Option<&[u8]>, backward: bool, most: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn scan(session: &mut dyn EngineSession, start: Option<&[u8]>, backward: bool, most: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
     let direction = if backward { ScanDirection::Backward } else { ScanDirection::Forward };
     let mut found = Vec::new();
     let mut visit = |key: &[u8], value: &[u8]| {

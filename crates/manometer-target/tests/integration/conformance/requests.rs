@@ -1,6 +1,6 @@
 //! Single requests, batches and pipelines.
 
-use manometer_target::engine::{EngineError, PipelinedRequest, Session};
+use manometer_target::engine::{EngineError, EngineSession, PipelinedRequest};
 
 use super::subject::{every_engine, every_engine_on_disk, every_engine_with_memory, get};
 
@@ -188,7 +188,7 @@ fn what_one_session_writes_another_reads() {
         let engine = subject.open();
         let (mut here, mut there) = (engine.session(), engine.session());
         for round in 0..5_u8 {
-            let (writer, reader): (&mut dyn Session, &mut dyn Session) =
+            let (writer, reader): (&mut dyn EngineSession, &mut dyn EngineSession) =
                 if round % 2 == 0 { (&mut *here, &mut *there) } else { (&mut *there, &mut *here) };
             writer.put(b"user1", &[round; 50]).unwrap();
             assert_eq!(get(reader, b"user1"), Some(vec![round; 50]));

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use manometer_target::engine::{EngineError, ScanDirection, Session};
+use manometer_target::engine::{EngineError, EngineSession, ScanDirection};
 
 use super::subject::{every_engine_without_order, every_ordered_engine};
 
@@ -10,7 +10,7 @@ const FORWARD: ScanDirection = ScanDirection::Forward;
 const BACKWARD: ScanDirection = ScanDirection::Backward;
 
 /// The keys that a scan visits, up to `most`. Checks their values.
-fn keys(session: &mut dyn Session, start: Option<&str>, direction: ScanDirection, most: usize) -> Vec<String> {
+fn keys(session: &mut dyn EngineSession, start: Option<&str>, direction: ScanDirection, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     session
         .scan(start.map(str::as_bytes), direction, &mut |key, value| {

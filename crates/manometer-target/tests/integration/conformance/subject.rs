@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use manometer_target::engine::{
-    Ability, ENGINES, Engine, EngineError, EngineInfo, EngineOptions, OpenRequest, Session, SortedRecords, Storage,
+    Capability, ENGINES, Engine, EngineError, EngineInfo, EngineOptions, EngineSession, OpenRequest, SortedRecords,
+    StorageKind,
 };
 use manometer_testing::{Cause, skip};
 
@@ -58,8 +59,8 @@ impl Subject {
         true
     }
 
-    pub(crate) fn can(&self, ability: Ability) -> bool {
-        can(self.info, ability)
+    pub(crate) fn can(&self, capability: Capability) -> bool {
+        can(self.info, capability)
     }
 }
 
@@ -69,20 +70,20 @@ type Concerns = fn(&EngineInfo) -> bool;
 /// The engines that a test applies to, by the name of the function that runs it.
 pub(crate) const GROUPS: [(&str, Concerns); 8] = [
     ("every_engine", |_| true),
-    ("every_engine_with_memory", |info| info.storage != Storage::Nothing),
-    ("every_engine_on_disk", |info| info.storage == Storage::Disk),
+    ("every_engine_with_memory", |info| info.storage != StorageKind::Nothing),
+    ("every_engine_on_disk", |info| info.storage == StorageKind::Disk),
     // Servers, which alone pipeline, have tests of their options.
     ("every_engine_with_options_on_disk", |info| {
-        info.storage == Storage::Disk && !info.options.is_empty() && !can(info, Ability::Pipeline)
+        info.storage == StorageKind::Disk && !info.options.is_empty() && !can(info, Capability::Pipeline)
     }),
-    ("every_ordered_engine", |info| info.storage != Storage::Nothing && can(info, Ability::Scan)),
-    ("every_ordered_engine_on_disk", |info| info.storage == Storage::Disk && can(info, Ability::Scan)),
-    ("every_engine_without_order", |info| !can(info, Ability::Scan)),
-    ("every_engine_without_options_file", |info| !can(info, Ability::OptionsFile)),
+    ("every_ordered_engine", |info| info.storage != StorageKind::Nothing && can(info, Capability::Scan)),
+    ("every_ordered_engine_on_disk", |info| info.storage == StorageKind::Disk && can(info, Capability::Scan)),
+    ("every_engine_without_order", |info| !can(info, Capability::Scan)),
+    ("every_engine_without_options_file", |info| !can(info, Capability::OptionsFile)),
 ];
 
-fn can(info: &EngineInfo, ability: Ability) -> bool {
-    info.abilities.contains(&ability)
+fn can(info: &EngineInfo, capability: Capability) -> bool {
+    info.capabilities.contains(&capability)
 }
 
 /// Runs `test` on every engine of the group `name` that this host can run.
@@ -142,7 +143,7 @@ pub(crate) fn engines_of_this_host() -> impl Iterator<Item = &'static EngineInfo
 }
 
 /// The value of `key`, copied.
-pub(crate) fn get(session: &mut dyn Session, key: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn get(session: &mut dyn EngineSession, key: &[u8]) -> Option<Vec<u8>> {
     session.get(key).unwrap().map(<[u8]>::to_vec)
 }
 

@@ -1,5 +1,5 @@
-//! The suite's results in the manual, engine by engine, derived from the suite's source and each engine's abilities: a
-//! test that fails on an engine it applies to fails `make test`.
+//! The suite's results in the manual, engine by engine, derived from the suite's source and each engine's capabilities:
+//! a test that fails on an engine it applies to fails `make test`.
 
 use manometer_target::engine::EngineInfo;
 

@@ -7,7 +7,7 @@ use super::{FileSizes, PathAccesses, PathModel, PathTree};
 use crate::error::TraceError;
 use crate::key::{KeyTable, key_id};
 use crate::reader::{BATCH_RECORDS, TraceReader};
-use crate::record::{Operation, Record};
+use crate::record::{Record, TraceOperation};
 
 /// A trace of reads of whole files: the key is the path, from `/` on, the value the file. It has no times.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl PathGenerator {
         Ok(Record {
             key_size: u32::try_from(self.path.len()).ok(),
             value_size: Some(self.sizes.of(file)),
-            ..Record::new(Operation::Get, key)
+            ..Record::new(TraceOperation::Get, key)
         })
     }
 }

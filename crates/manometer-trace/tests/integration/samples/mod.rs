@@ -2,7 +2,7 @@
 //! follow the documentation of their formats.
 
 use manometer_trace::write::{OutputFormat, create};
-use manometer_trace::{Operation, Record};
+use manometer_trace::{Record, TraceOperation};
 
 pub struct Sample {
     pub format: &'static str,
@@ -93,7 +93,7 @@ fn binaries() -> Vec<Sample> {
         .map(|number| Record {
             time_ns: Some(number * 1_000_000_000),
             value_size: Some(100 + number),
-            ..Record::new(Operation::Get, number % 7)
+            ..Record::new(TraceOperation::Get, number % 7)
         })
         .collect();
     let mut samples = vec![vscsi_1(), vscsi_2(), lcs(), cache2k()];

@@ -7,12 +7,12 @@ use manometer_target::file::{self, BackendOptions, Completion, DataGenerator, Io
 use super::super::FilesError;
 use super::ratios::BATCH;
 use super::{BlockChooser, Database};
-use crate::file_threads::{Operation, Shared, ThreadEnd};
+use crate::file_threads::{FileOperation, ThreadContext, ThreadEnd};
 
 /// The longest wait for writes between two polls.
 const GATE_POLL_NS: u64 = 10_000_000;
 
-pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
+pub(super) fn work(database: &Database, shared: &ThreadContext<'_>, index: u32) -> Result<(), ThreadEnd> {
     let options = BackendOptions {
         engine: database.engine,
         depth: BATCH,
@@ -49,7 +49,7 @@ struct Writer<'a> {
     /// The batch's writes, each in the slot of its place, and when it was sent.
     sent: Vec<(Submission, u64)>,
     database: &'a Database,
-    shared: &'a Shared<'a>,
+    shared: &'a ThreadContext<'a>,
     index: u32,
 }
 
@@ -99,7 +99,7 @@ impl Writer<'_> {
             return Err(FilesError::of("write", path, source).into());
         }
         let latency_ns = self.shared.clock.now_ns().saturating_sub(sent_ns);
-        self.shared.counts.count(self.index, Operation::Write, u64::from(request.length), latency_ns);
+        self.shared.counts.count(self.index, FileOperation::Write, u64::from(request.length), latency_ns);
         Ok(true)
     }
 }

@@ -11,16 +11,16 @@ use super::super::aligned_buffer::AlignedBuffer;
 use super::super::plan::LOG_FILE_BYTES;
 use super::Database;
 use super::ratios::LOG_REQUEST_BYTES;
-use crate::file_threads::{Operation, Shared, ThreadEnd};
+use crate::file_threads::{FileOperation, ThreadContext, ThreadEnd};
 
-pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
+pub(super) fn work(database: &Database, shared: &ThreadContext<'_>, index: u32) -> Result<(), ThreadEnd> {
     let file = open(&database.log, database.direct)?;
     let mut data = DataGenerator::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index));
     let mut memory = AlignedBuffer::new(LOG_REQUEST_BYTES as usize);
     let mut offset = 0;
     while shared.gate.await_go() {
         data.fill(memory.bytes());
-        shared.attempt(index, (Operation::Log, &database.log), || {
+        shared.attempt(index, (FileOperation::Log, &database.log), || {
             file.write_all_at(memory.bytes(), offset)?;
             Ok(((), LOG_REQUEST_BYTES))
         })?;

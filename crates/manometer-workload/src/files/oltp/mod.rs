@@ -24,7 +24,7 @@ use self::writer_schedule::WriterSchedule;
 use super::FilesError;
 use super::plan::{FilesPlan, LOG_FILE_BYTES};
 use crate::file_threads::creation::ReportProgress;
-use crate::file_threads::{Shared, ThreadEnd};
+use crate::file_threads::{ThreadContext, ThreadEnd};
 
 /// The block size where the file system does not report it.
 const USUAL_BLOCK_BYTES: u64 = 4096;
@@ -115,12 +115,12 @@ impl Database {
     }
 
     /// The work of the reader `number` of all readers, which counts as the thread `index`.
-    pub(super) fn read(&self, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), ThreadEnd> {
+    pub(super) fn read(&self, shared: &ThreadContext<'_>, index: u32, number: u32) -> Result<(), ThreadEnd> {
         reader::work(self, shared, index, number)
     }
 
     /// The work of the writer `index`.
-    pub(super) fn write(&self, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
+    pub(super) fn write(&self, shared: &ThreadContext<'_>, index: u32) -> Result<(), ThreadEnd> {
         if index < DB_WRITERS { db_writer::work(self, shared, index) } else { log_writer::work(self, shared, index) }
     }
 
@@ -169,7 +169,7 @@ struct BlockChooser {
 
 impl BlockChooser {
     /// The places of the thread `index`.
-    fn new(database: &Database, shared: &Shared<'_>, index: u32) -> Self {
+    fn new(database: &Database, shared: &ThreadContext<'_>, index: u32) -> Self {
         let (files, block_bytes) = (database.opened.len() as u32, u64::from(database.request_bytes));
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(shared.seed.wrapping_mul(31).wrapping_add(u64::from(index))),

@@ -8,7 +8,7 @@ mod source;
 use manometer_measure::dispatch::DispatchResolution;
 use manometer_measure::{ByteSize, Clock};
 use manometer_target::file::MAX_BUFFER_BYTES;
-use manometer_trace::{Operation, Record, TraceReader};
+use manometer_trace::{Record, TraceOperation, TraceReader};
 
 pub(super) use self::source::{SourceStep, TraceSource};
 use super::request::BlockRequest;
@@ -21,12 +21,12 @@ use crate::replay::schedule::{DueTimes, margin_ns};
 use crate::replay::second_pass::{SecondPass, reopen};
 use crate::replay::survey::Survey;
 use crate::replay::survey_cache::{FileStamp, cached_survey};
-use crate::replay::{Model, ReplayError, Timing, TraceFile};
+use crate::replay::{ReplayError, ReplayModel, Timing, TraceFile};
 use crate::setting_error::SettingError;
 
 /// A request of the trace that waits to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TraceRequest {
+pub(super) struct PendingRequest {
     /// When it is due at the recorded speed, in nanoseconds since the first.
     pub(super) recorded_ns: u64,
     pub(super) next: BlockRequest,
@@ -40,7 +40,7 @@ pub struct BlockTrace {
     stamp: Option<FileStamp>,
     all_requests: u64,
     place: BlockMapping,
-    pub(super) model: Model,
+    pub(super) model: ReplayModel,
     pub(super) time: Timing,
     pub(super) factor: f64,
     /// Requests that will be sent.
@@ -74,8 +74,8 @@ impl BlockTrace {
             model: recorded.model(),
             time: recorded.time(),
             factor,
-            requests: survey.all_requests - survey.operations[Operation::Discard as usize],
-            writes: survey.operations[Operation::Write as usize] > 0,
+            requests: survey.all_requests - survey.operations[TraceOperation::Discard as usize],
+            writes: survey.operations[TraceOperation::Write as usize] > 0,
             resolution: DispatchResolution::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
             notes: notes(recorded.time(), place, survey),
             stamp: cached_survey.stamp,
@@ -138,8 +138,8 @@ impl BlockMapping {
     /// The request of `record` at its place; nothing for a discard.
     fn request(&self, record: &Record) -> Option<BlockRequest> {
         let write = match record.operation {
-            Operation::Write => true,
-            Operation::Read => false,
+            TraceOperation::Write => true,
+            TraceOperation::Read => false,
             _ => return None,
         };
         let (offset, length) = self.place(record.offset?, record.value_size.unwrap_or(0));
@@ -152,7 +152,7 @@ impl BlockMapping {
 fn read_ahead(
     trace: &BlockTrace,
     mut reader: Box<dyn TraceReader>,
-    mut senders: Vec<LaneSender<TraceRequest>>,
+    mut senders: Vec<LaneSender<PendingRequest>>,
 ) -> Result<(), ReplayError> {
     let (mut times, mut batch) = (DueTimes::new(1.0), Vec::new());
     let mut again = SecondPass::new(&trace.file, trace.all_requests);
@@ -163,7 +163,7 @@ fn read_ahead(
             let next = trace.place.request(record);
             again.check(next.map_or(0, |next| u64::from(next.length)), u64::from(trace.slot_bytes))?;
             let Some(next) = next else { continue };
-            if enqueue(&mut senders, 0, TraceRequest { recorded_ns, next }).is_err() {
+            if enqueue(&mut senders, 0, PendingRequest { recorded_ns, next }).is_err() {
                 return Ok(());
             }
         }
@@ -175,7 +175,7 @@ fn read_ahead(
 
 /// The reason why a trace cannot be replayed on files.
 fn mismatch(time: Timing, survey: &Survey) -> Option<String> {
-    let of_keys: u64 = Operation::ALL
+    let of_keys: u64 = TraceOperation::ALL
         .into_iter()
         .filter(|operation| !operation.is_block())
         .map(|operation| survey.operations[operation as usize])
@@ -188,7 +188,7 @@ fn mismatch(time: Timing, survey: &Survey) -> Option<String> {
     if survey.unplaced > 0 {
         return Some(format!("{} of its requests record no place on the device", survey.unplaced));
     }
-    if survey.all_requests > 0 && survey.operations[Operation::Discard as usize] == survey.all_requests {
+    if survey.all_requests > 0 && survey.operations[TraceOperation::Discard as usize] == survey.all_requests {
         return Some("all its requests are discards, which files do not support".to_owned());
     }
     mismatch_of_times(time, survey)
@@ -218,7 +218,7 @@ fn slot_bytes(settings: &IoSettings, place: BlockMapping, size_max: u64) -> Resu
 /// Notes for the user.
 fn notes(time: Timing, place: BlockMapping, survey: &Survey) -> Vec<String> {
     let mut notes = time_notes(time, survey);
-    let discards = survey.operations[Operation::Discard as usize];
+    let discards = survey.operations[TraceOperation::Discard as usize];
     if discards > 0 {
         notes.push(format!("{discards} discards are left out"));
     }
@@ -254,8 +254,8 @@ mod tests {
     fn requests_go_to_their_device_and_discards_nowhere() {
         let of = |operation, device| MAPPING.request(&Record::block(operation, device, 8192, 512, 4096));
         let next = |write, file| Some(BlockRequest { write, file, offset: 8192, length: 4096 });
-        assert_eq!([of(Operation::Read, 0), of(Operation::Write, 3)], [next(false, 0), next(true, 1)]);
-        assert_eq!(of(Operation::Discard, 0), None);
+        assert_eq!([of(TraceOperation::Read, 0), of(TraceOperation::Write, 3)], [next(false, 0), next(true, 1)]);
+        assert_eq!(of(TraceOperation::Discard, 0), None);
     }
 
     #[test]

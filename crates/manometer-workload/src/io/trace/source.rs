@@ -3,9 +3,9 @@
 use manometer_measure::{Dispatch, ReplayOutcome};
 
 use super::super::request::BlockRequest;
-use super::{BlockTrace, TraceRequest};
+use super::{BlockTrace, PendingRequest};
 use crate::replay::lane::Lane;
-use crate::replay::{Model, Timing};
+use crate::replay::{ReplayModel, Timing};
 
 /// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +20,10 @@ pub(in crate::io) enum SourceStep {
 
 /// The requests of a trace, in order.
 pub(in crate::io) struct TraceSource<'a> {
-    lane: Lane<'a, TraceRequest>,
-    next: Option<TraceRequest>,
+    lane: Lane<'a, PendingRequest>,
+    next: Option<PendingRequest>,
     is_over: bool,
-    model: Model,
+    model: ReplayModel,
     factor: f64,
     /// From when on `factor` holds: in the trace's time and in the schedule's.
     since_ns: (u64, u64),
@@ -39,7 +39,7 @@ pub(in crate::io) struct TraceSource<'a> {
 }
 
 impl<'a> TraceSource<'a> {
-    pub(super) fn new(trace: &BlockTrace, lane: Lane<'a, TraceRequest>, margin_ns: u64) -> Self {
+    pub(super) fn new(trace: &BlockTrace, lane: Lane<'a, PendingRequest>, margin_ns: u64) -> Self {
         Self {
             lane,
             next: None,
@@ -90,7 +90,7 @@ impl<'a> TraceSource<'a> {
             self.next = self.lane.next();
             self.is_over = self.next.is_none();
         }
-        let Some(TraceRequest { recorded_ns, next }) = self.next else { return SourceStep::End };
+        let Some(PendingRequest { recorded_ns, next }) = self.next else { return SourceStep::End };
         let due_ns = self.scheduled_ns(recorded_ns);
         let Some(kept) = &mut self.kept else {
             self.next = None;

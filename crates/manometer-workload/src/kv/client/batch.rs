@@ -5,7 +5,7 @@ use manometer_target::engine::PipelinedRequest;
 
 use super::{Client, verify};
 use crate::kv::error::KvError;
-use crate::kv::request::{Operation, Request};
+use crate::kv::request::{KvOperation, KvRequest};
 
 /// Requests with their keys and values, one behind the other in `bytes`.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct RequestBatch {
 /// Where a request's key and value lie.
 #[derive(Debug, Clone, Copy)]
 struct BatchEntry {
-    request: Request,
+    request: KvRequest,
     key: usize,
     value: usize,
     end: usize,
@@ -29,7 +29,7 @@ impl RequestBatch {
         self.entries.clear();
     }
 
-    fn push(&mut self, request: Request, key: &[u8], value: &[u8]) {
+    fn push(&mut self, request: KvRequest, key: &[u8], value: &[u8]) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
@@ -45,7 +45,7 @@ impl RequestBatch {
         let pipelined = |place: &BatchEntry| {
             let key = &self.bytes[place.key..place.value];
             match place.request.operation {
-                Operation::Read => PipelinedRequest::Get { key },
+                KvOperation::Read => PipelinedRequest::Get { key },
                 _ => PipelinedRequest::Put { key, value: &self.bytes[place.value..place.end] },
             }
         };
@@ -65,12 +65,12 @@ impl<C: Clock> Client<'_, C> {
         let start_ns = self.context.clock.now_ns();
         self.session.pipeline(&batch.pipelined(), &mut |place, found| {
             let BatchEntry { request, key, end, .. } = batch.entries[place];
-            if request.operation != Operation::Read {
+            if request.operation != KvOperation::Read {
                 bytes[place] = end - key;
                 return;
             }
             if found.is_none() {
-                self.counters.count_missing(Operation::Read);
+                self.counters.count_missing(KvOperation::Read);
             }
             match verify(plan, request.record, batch.key(place), found) {
                 Ok(found) => bytes[place] = end - key + found.len(),
@@ -79,7 +79,7 @@ impl<C: Clock> Client<'_, C> {
         })?;
         let latency_ns = self.context.clock.now_ns().saturating_sub(start_ns);
         for (place, bytes) in batch.entries.iter().zip(bytes) {
-            if place.request.operation == Operation::Insert && plan.spec.grows() {
+            if place.request.operation == KvOperation::Insert && plan.spec.grows() {
                 self.context.population.inserted(place.request.record);
             }
             self.counters.count(place.request.operation, latency_ns, None, bytes);
@@ -94,7 +94,7 @@ impl<C: Clock> Client<'_, C> {
             let request = self.generator.next(&mut self.random);
             let key = self.key.of_record(request.record);
             let value = match request.operation {
-                Operation::Read => &[],
+                KvOperation::Read => &[],
                 _ => self.values.make_for(request, key, &mut self.random),
             };
             self.batch.push(request, key, value);

@@ -6,7 +6,7 @@ mod request_buffer;
 use std::ops::ControlFlow;
 
 use manometer_measure::Clock;
-use manometer_target::engine::{ScanDirection, Session, value};
+use manometer_target::engine::{EngineSession, ScanDirection, value};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::generator::{RequestGenerator, generator};
@@ -15,7 +15,7 @@ use super::distribution::{Random, stream};
 use super::error::KvError;
 use super::gate::Gate;
 use super::keys::KeyBuffer;
-use super::pace::{Arrivals, Pace, SendTime};
+use super::pace::{Arrivals, DueTime, Pace};
 use super::plan::{KvPlan, Presence, UpdateMode};
 use super::plan_history::PlanHistory;
 use super::population::Population;
@@ -23,7 +23,7 @@ use super::thread_counters::ThreadCounters;
 
 use self::batch::RequestBatch;
 use self::request_buffer::RequestBuffer;
-use super::request::{Operation, Request};
+use super::request::{KvOperation, KvRequest};
 use super::values::ValueGenerator;
 
 /// The context that the threads of a workload share.
@@ -51,7 +51,7 @@ pub(super) struct Client<'a, C> {
     context: ClientContext<'a, C>,
     thread: u32,
     counters: &'a ThreadCounters,
-    session: Box<dyn Session + 'a>,
+    session: Box<dyn EngineSession + 'a>,
     generator: Box<dyn RequestGenerator + 'a>,
     pace: Pace<'a>,
     random: Random,
@@ -79,7 +79,7 @@ impl<'a, C: Clock> Client<'a, C> {
         context: &ClientContext<'a, C>,
         thread: u32,
         counters: &'a ThreadCounters,
-        session: Box<dyn Session + 'a>,
+        session: Box<dyn EngineSession + 'a>,
     ) -> Self {
         let plan = context.plan;
         let mut random = stream(context.seed, thread + 1);
@@ -181,13 +181,13 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// One request. Choosing the record and writing its key is not part of its latency, as in YCSB.
     #[inline]
-    fn send_one(&mut self, due: SendTime) -> Result<(), KvError> {
+    fn send_one(&mut self, due: DueTime) -> Result<(), KvError> {
         let request = self.generator.next(&mut self.random);
-        if matches!(request.operation, Operation::Next | Operation::BackgroundScan) {
+        if matches!(request.operation, KvOperation::Next | KvOperation::BackgroundScan) {
             return self.iterate(request);
         }
         self.buffer.set_record(request.record);
-        if request.operation == Operation::MultiRead {
+        if request.operation == KvOperation::MultiRead {
             self.choose_records(request);
         }
         let clock = self.context.clock;
@@ -195,8 +195,8 @@ impl<'a, C: Clock> Client<'a, C> {
         let bytes = self.execute(request)?;
         let end = clock.ticks();
         let response_ns = match due {
-            SendTime::Now => None,
-            SendTime::At(due_ns) => Some(clock.now_ns().saturating_sub(due_ns)),
+            DueTime::Now => None,
+            DueTime::At(due_ns) => Some(clock.now_ns().saturating_sub(due_ns)),
         };
         self.pace.answered(clock);
         self.counters.count(request.operation, clock.elapsed_ns(start, end), response_ns, bytes);
@@ -206,17 +206,17 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Sends `request` and takes the answer; returns the bytes of keys and values that moved.
     #[inline]
-    fn execute(&mut self, request: Request) -> Result<usize, KvError> {
+    fn execute(&mut self, request: KvRequest) -> Result<usize, KvError> {
         let record = request.record;
         match request.operation {
-            Operation::Read => self.read(request),
-            Operation::Update if self.context.plan.spec.update == UpdateMode::Field => self.write_field(record),
-            Operation::Update | Operation::BackgroundUpdate => self.write(request),
-            Operation::ReadModifyWrite if self.context.plan.spec.update == UpdateMode::Field => {
+            KvOperation::Read => self.read(request),
+            KvOperation::Update if self.context.plan.spec.update == UpdateMode::Field => self.write_field(record),
+            KvOperation::Update | KvOperation::BackgroundUpdate => self.write(request),
+            KvOperation::ReadModifyWrite if self.context.plan.spec.update == UpdateMode::Field => {
                 self.write_field(record)
             }
-            Operation::ReadModifyWrite => Ok(self.read(request)? + self.write(request)?),
-            Operation::Insert => {
+            KvOperation::ReadModifyWrite => Ok(self.read(request)? + self.write(request)?),
+            KvOperation::Insert => {
                 let bytes = self.write(request)?;
                 if self.context.plan.spec.grows() {
                     self.context.population.inserted(record);
@@ -224,25 +224,25 @@ impl<'a, C: Clock> Client<'a, C> {
                 Ok(bytes)
             }
             // Only a replay has these, and it sends its own requests.
-            Operation::Put | Operation::Fill => self.write(request),
-            Operation::Merge | Operation::BackgroundMerge => {
+            KvOperation::Put | KvOperation::Fill => self.write(request),
+            KvOperation::Merge | KvOperation::BackgroundMerge => {
                 let key = self.buffer.key();
                 let operand = self.values.make(key, &mut self.random);
                 let bytes = key.len() + operand.len();
                 self.session.merge(key, operand)?;
                 Ok(bytes)
             }
-            Operation::Delete => {
+            KvOperation::Delete => {
                 self.session.delete(self.buffer.key())?;
                 Ok(self.buffer.key().len())
             }
-            Operation::MultiRead => self.read_multi(),
-            Operation::Scan | Operation::Next | Operation::BackgroundScan => self.scan(request),
+            KvOperation::MultiRead => self.read_multi(),
+            KvOperation::Scan | KvOperation::Next | KvOperation::BackgroundScan => self.scan(request),
         }
     }
 
     #[inline]
-    fn read(&mut self, request: Request) -> Result<usize, KvError> {
+    fn read(&mut self, request: KvRequest) -> Result<usize, KvError> {
         let key = self.buffer.key();
         let found = self.session.get(key)?;
         if found.is_none() {
@@ -252,7 +252,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     #[inline]
-    fn write(&mut self, request: Request) -> Result<usize, KvError> {
+    fn write(&mut self, request: KvRequest) -> Result<usize, KvError> {
         let key = self.buffer.key();
         let value = self.values.make_for(request, key, &mut self.random);
         self.session.put(key, value)?;
@@ -281,7 +281,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     /// Chooses the records of a multi-read; the first is that of the request.
-    fn choose_records(&mut self, request: Request) {
+    fn choose_records(&mut self, request: KvRequest) {
         if self.multi_keys.len() != request.length as usize {
             self.multi_keys.resize(request.length as usize, KeyBuffer::new(self.context.plan.spec.request_keys()));
         }
@@ -297,7 +297,7 @@ impl<'a, C: Clock> Client<'a, C> {
         let plan = self.context.plan;
         self.session.get_many(&keys, &mut |place, found| {
             if found.is_none() {
-                self.counters.count_missing(Operation::MultiRead);
+                self.counters.count_missing(KvOperation::MultiRead);
             }
             match verify(plan, u64::MAX, keys[place], found) {
                 Ok(found) => bytes += keys[place].len() + found.len(),
@@ -308,7 +308,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     /// Reads up to `length` records from the key on.
-    fn scan(&mut self, request: Request) -> Result<usize, KvError> {
+    fn scan(&mut self, request: KvRequest) -> Result<usize, KvError> {
         let plan = self.context.plan;
         let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
         let (mut left, mut bytes, mut fault) = (request.length, 0, None);
@@ -339,7 +339,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     /// Iterates over all records until the gate closes or the end is reached, and counts each.
-    fn iterate(&mut self, request: Request) -> Result<(), KvError> {
+    fn iterate(&mut self, request: KvRequest) -> Result<(), KvError> {
         let ClientContext { plan, clock, gate, .. } = self.context;
         let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
         let mut last_ns = clock.now_ns();

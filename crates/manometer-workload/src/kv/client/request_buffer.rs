@@ -4,7 +4,7 @@
 //! overlaps these chains, and none of the work lies between two requests to the engine.
 
 use crate::kv::keys::{KeyBuffer, KeyForm};
-use crate::kv::request::{Operation, Request};
+use crate::kv::request::{KvOperation, KvRequest};
 
 /// How many requests are chosen at once.
 const AHEAD: u64 = 16;
@@ -17,14 +17,14 @@ pub(super) struct RequestBuffer {
 }
 
 struct Slot {
-    request: Request,
+    request: KvRequest,
     key: KeyBuffer,
 }
 
 impl RequestBuffer {
     /// No request yet, for keys of `form`.
     pub(super) fn new(form: KeyForm) -> Self {
-        let slot = |_| Slot { request: Request::of(Operation::Read, 0), key: KeyBuffer::new(form) };
+        let slot = |_| Slot { request: KvRequest::of(KvOperation::Read, 0), key: KeyBuffer::new(form) };
         Self { slots: (0..AHEAD).map(slot).collect(), at: 0, end: 0 }
     }
 
@@ -43,7 +43,7 @@ impl RequestBuffer {
 
     /// Chooses new requests, `left` at most, where all chosen ones were sent.
     #[inline]
-    pub(super) fn refill(&mut self, left: u64, mut next: impl FnMut() -> Request) {
+    pub(super) fn refill(&mut self, left: u64, mut next: impl FnMut() -> KvRequest) {
         if self.at < self.end {
             return;
         }
@@ -56,7 +56,7 @@ impl RequestBuffer {
 
     /// The current request; nothing when all were sent.
     #[inline]
-    pub(super) fn request(&self) -> Option<Request> {
+    pub(super) fn request(&self) -> Option<KvRequest> {
         (self.at < self.end).then(|| self.slots[self.at].request)
     }
 

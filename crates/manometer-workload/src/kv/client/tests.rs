@@ -14,7 +14,7 @@ struct Map {
     puts: u64,
 }
 
-impl Session for &mut Map {
+impl EngineSession for &mut Map {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         Ok(self.records.get(key).map(Vec::as_slice))
     }
@@ -76,7 +76,7 @@ fn send_one<const N: usize>(
     plan: &KvPlan,
     map: &mut Map,
     operations: u64,
-    kinds: [Operation; N],
+    kinds: [KvOperation; N],
 ) -> Result<[u64; N], KvError> {
     let (clock, gate, counters) = (ManualClock::at(0), Gate::default(), ThreadCounters::default());
     let population = Population::new(plan.spec.record_range());
@@ -92,7 +92,7 @@ fn send_one<const N: usize>(
     };
     let mut client = Client::new(&context, 0, &counters, Box::new(map));
     for _ in 0..operations {
-        client.send_one(SendTime::Now)?;
+        client.send_one(DueTime::Now)?;
     }
     Ok(kinds.map(|operation| {
         let mut histogram = manometer_measure::LatencyHistogram::new();
@@ -108,7 +108,8 @@ fn operations_come_in_their_proportions() {
     let plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.3"), ("readmodifywriteproportion", "0.2")]);
     let mut map = loaded(&plan);
     let counts =
-        send_one(&plan, &mut map, 10_000, [Operation::Read, Operation::Update, Operation::ReadModifyWrite]).unwrap();
+        send_one(&plan, &mut map, 10_000, [KvOperation::Read, KvOperation::Update, KvOperation::ReadModifyWrite])
+            .unwrap();
     for (count, share) in counts.into_iter().zip([0.5, 0.3, 0.2]) {
         // Six standard deviations of a binomial count of this many draws.
         assert!((count as f64 - share * 10_000.0).abs() < 300.0, "{counts:?}");
@@ -120,7 +121,7 @@ fn operations_come_in_their_proportions() {
 fn a_pure_reader_never_writes() {
     let plan = plan(&[("readproportion", "1"), ("updateproportion", "0")]);
     let mut map = loaded(&plan);
-    assert_eq!(send_one(&plan, &mut map, 5000, [Operation::Read]).unwrap(), [5000]);
+    assert_eq!(send_one(&plan, &mut map, 5000, [KvOperation::Read]).unwrap(), [5000]);
     assert_eq!(map.puts, 0);
 }
 
@@ -162,7 +163,7 @@ fn inserted_records_are_read_and_no_others() {
             let plan = plan(&pairs);
             let mut map = loaded(&plan);
             assert_eq!(map.records.len() as u64, plan.spec.loaded);
-            let kinds = [Operation::Read, Operation::Insert, Operation::Scan];
+            let kinds = [KvOperation::Read, KvOperation::Insert, KvOperation::Scan];
             let [reads, inserts, scans] = send_one(&plan, &mut map, 2000, kinds).unwrap();
             assert!(reads > 0 && scans > 0 && reads + inserts + scans == 2000, "{popularity}");
             assert_eq!(map.records.len() as u64, plan.spec.loaded + inserts, "{popularity}");
@@ -219,7 +220,7 @@ fn requests_sent_together_are_all_answered_and_counted() {
     gate.open();
     client.run().unwrap();
     drop(client);
-    let counts = [Operation::Read, Operation::Update].map(|operation| {
+    let counts = [KvOperation::Read, KvOperation::Update].map(|operation| {
         let mut histogram = manometer_measure::LatencyHistogram::new();
         let cells = counters.service(operation).unwrap();
         cells.read_since(&mut super::super::latency_cells::CellSnapshot::default(), &mut histogram);
@@ -268,7 +269,7 @@ impl Last<'_> {
     }
 }
 
-impl Session for Last<'_> {
+impl EngineSession for Last<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
         self.answered();
         Ok(self.map.records.get(key).map(Vec::as_slice))
@@ -315,7 +316,7 @@ fn requests_chosen_ahead_end_with_the_gate_and_none_is_counted_that_was_not_sent
         client.run().unwrap();
         assert_eq!(client.left, 100 - u64::from(sent));
         drop(client);
-        let counts = [Operation::Read, Operation::Update].map(|operation| {
+        let counts = [KvOperation::Read, KvOperation::Update].map(|operation| {
             let mut histogram = manometer_measure::LatencyHistogram::new();
             if let Some(cells) = counters.service(operation) {
                 cells.read_since(&mut super::super::latency_cells::CellSnapshot::default(), &mut histogram);

@@ -3,7 +3,7 @@ use crate::kv::distribution::{Random, stream};
 use crate::kv::operation_mix::OperationMix;
 use crate::kv::plan::{KvPlan, Presence};
 use crate::kv::population::Population;
-use crate::kv::request::Request;
+use crate::kv::request::KvRequest;
 use crate::kv::{KeyDistribution, KvError, KvSettings, PacePlan};
 
 fn settings(workload: &str, pairs: &[(&str, &str)]) -> KvSettings {
@@ -21,7 +21,7 @@ fn bench(plan: &KvPlan) -> &DbBench {
 }
 
 /// The first `count` requests of thread `thread` of `plan`.
-fn requests(plan: &KvPlan, thread: u32, count: usize, random: &mut Random) -> Vec<Request> {
+fn requests(plan: &KvPlan, thread: u32, count: usize, random: &mut Random) -> Vec<KvRequest> {
     let population = Population::new(plan.spec.record_range());
     let mut generator = crate::kv::generator::generator(plan, 1, thread, &population);
     (0..count).map(|_| generator.next(random)).collect()
@@ -96,11 +96,11 @@ fn what_is_asked_is_what_the_name_says() {
         ("deleterandom", vec!["delete"]),
         ("mixgraph", vec!["read"]),
     ] {
-        let names: Vec<&str> = plan(name, &[]).spec.operations().into_iter().map(Operation::name).collect();
+        let names: Vec<&str> = plan(name, &[]).spec.operations().into_iter().map(KvOperation::name).collect();
         assert_eq!(names, operations, "{name}");
     }
     let mix = plan("mixgraph", &[("mix_get_ratio", "0.8"), ("mix_put_ratio", "0.1"), ("mix_seek_ratio", "0.1")]);
-    assert_eq!(mix.spec.operations(), [Operation::Read, Operation::Update, Operation::Scan]);
+    assert_eq!(mix.spec.operations(), [KvOperation::Read, KvOperation::Update, KvOperation::Scan]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn reads_and_writes_take_turns_in_hundreds() {
     let plan = plan("readrandomwriterandom", &[("readwritepercent", "70"), ("num", "50")]);
     let asked = requests(&plan, 0, 250, &mut stream(1, 0));
     for (place, request) in asked.iter().enumerate() {
-        let wanted = if place % 100 < 70 { Operation::Read } else { Operation::Update };
+        let wanted = if place % 100 < 70 { KvOperation::Read } else { KvOperation::Update };
         assert_eq!(request.operation, wanted, "request {place}");
         assert!(request.record < 50);
     }
@@ -119,7 +119,7 @@ fn reads_and_writes_take_turns_in_hundreds() {
 fn merges_come_by_chance() {
     let plan = plan("readrandommergerandom", &[("mergereadpercent", "30"), ("merge_keys", "10")]);
     let asked = requests(&plan, 0, 20_000, &mut stream(1, 0));
-    let merges = asked.iter().filter(|request| request.operation == Operation::Merge).count();
+    let merges = asked.iter().filter(|request| request.operation == KvOperation::Merge).count();
     // Six standard deviations of a binomial count.
     assert!((merges as f64 - 6000.0).abs() < 390.0, "{merges}");
     assert!(asked.iter().all(|request| request.record < 10));
@@ -160,7 +160,7 @@ fn the_background_has_a_thread_of_its_own() {
     assert!(plan.background_of(2).is_none());
     let background = plan.background_of(3).unwrap();
     assert_eq!((background.below, background.per_second), (300, Some(1000.0)));
-    assert!(requests(&plan, 3, 50, &mut stream(1, 3)).iter().all(|one| one.operation == Operation::BackgroundUpdate));
+    assert!(requests(&plan, 3, 50, &mut stream(1, 3)).iter().all(|one| one.operation == KvOperation::BackgroundUpdate));
     assert!(plan.spec.unstable().unwrap().contains("background"));
 }
 

@@ -25,7 +25,7 @@ impl MersenneTwister {
     pub(super) fn next(&mut self) -> u64 {
         let at = self.at;
         self.at = (at + 1) % WORDS;
-        self.words[at] = twisted(self.words[at], self.words[self.at], self.words[(at + MIDDLE) % WORDS]);
+        self.words[at] = twist(self.words[at], self.words[self.at], self.words[(at + MIDDLE) % WORDS]);
         tempered(self.words[at])
     }
 }
@@ -35,7 +35,7 @@ impl MersenneTwister {
 pub(super) fn first_of(seed: u64) -> u64 {
     let second = following(seed, 1);
     let middle = (2..=MIDDLE).fold(second, following);
-    tempered(twisted(seed, second, middle))
+    tempered(twist(seed, second, middle))
 }
 
 #[inline]
@@ -44,7 +44,7 @@ fn following(word: u64, place: usize) -> u64 {
 }
 
 #[inline]
-fn twisted(word: u64, next: u64, middle: u64) -> u64 {
+fn twist(word: u64, next: u64, middle: u64) -> u64 {
     let mixed = (word & UPPER) | (next & !UPPER);
     middle ^ (mixed >> 1) ^ if mixed & 1 == 1 { 0xB502_6F5A_A966_19E9 } else { 0 }
 }

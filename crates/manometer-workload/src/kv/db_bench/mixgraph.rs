@@ -4,7 +4,7 @@
 use super::length_distribution::mixgraph_bytes;
 use super::mersenne::{MersenneTwister, first_of};
 use super::pareto::{Pareto, rounded_up};
-use crate::kv::request::{Operation, Request};
+use crate::kv::request::{KvOperation, KvRequest};
 
 /// Shares of request types are counted in these.
 const PARTS: f64 = 1000.0;
@@ -67,28 +67,28 @@ impl PowerLaw {
 impl MixGraph {
     /// The request at `draw`, a number below the records.
     #[inline]
-    pub(in crate::kv) fn request(&self, draw: u64) -> Request {
+    pub(in crate::kv) fn request(&self, draw: u64) -> KvRequest {
         let record = self.record(draw);
         let u = draw as f64 / self.records as f64;
         match self.operation(draw) {
-            Operation::Update => {
+            KvOperation::Update => {
                 let bytes = mixgraph_bytes(self.values, self.value_max, u) as u32;
-                Request { value_bytes: Some(bytes), ..Request::of(Operation::Update, record) }
+                KvRequest { value_bytes: Some(bytes), ..KvRequest::of(KvOperation::Update, record) }
             }
-            Operation::Scan => Request { length: self.scan_length(u), ..Request::of(Operation::Scan, record) },
-            operation => Request::of(operation, record),
+            KvOperation::Scan => KvRequest { length: self.scan_length(u), ..KvRequest::of(KvOperation::Scan, record) },
+            operation => KvRequest::of(operation, record),
         }
     }
 
     #[inline]
-    fn operation(&self, draw: u64) -> Operation {
+    fn operation(&self, draw: u64) -> KvOperation {
         let place = draw % self.below[2];
         if place < self.below[0] {
-            Operation::Read
+            KvOperation::Read
         } else if place < self.below[1] {
-            Operation::Update
+            KvOperation::Update
         } else {
-            Operation::Scan
+            KvOperation::Scan
         }
     }
 

@@ -54,7 +54,7 @@ fn types_come_in_their_ratios() {
         let (mut random, uniform, mut counts) = (stream(seed, 0), Uniform::new(RECORDS), [0; 3]);
         for _ in 0..200_000 {
             let operation = mix.request(uniform.draw(&mut random)).operation;
-            let types = [Operation::Read, Operation::Update, Operation::Scan];
+            let types = [KvOperation::Read, KvOperation::Update, KvOperation::Scan];
             counts[types.iter().position(|kind| *kind == operation).unwrap()] += 1;
         }
         let p = chi_square_p(&counts, &[0.83, 0.14, 0.03]);
@@ -113,7 +113,7 @@ fn scans_are_db_benchs_and_one_record_is_always_sought() {
     assert_eq!([0.9, 0.5, 0.1, 0.01].map(|u| request(u).length), [3, 28, 1856, 1648]);
     // db_bench's overflow: a scan that takes nothing.
     assert_eq!(request(0.0).length, 1);
-    assert!(request(0.5).operation == Operation::Scan && request(0.5).record == RECORDS / 2);
+    assert!(request(0.5).operation == KvOperation::Scan && request(0.5).record == RECORDS / 2);
 }
 
 #[test]

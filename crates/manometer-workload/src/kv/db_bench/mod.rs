@@ -11,7 +11,7 @@ mod tests;
 mod throttle;
 
 use super::keys::KeyForm;
-use super::request::Operation;
+use super::request::KvOperation;
 
 pub use length_distribution::LengthDistribution;
 pub(super) use mixgraph::below;
@@ -27,16 +27,16 @@ pub struct Benchmark {
     /// Its requests.
     pub kind: Kind,
     /// The operation of its background thread.
-    pub background: Option<Operation>,
+    pub background: Option<KvOperation>,
     /// The database at its start.
-    pub initial_state: InitialState,
+    pub initial_state: InitialContent,
     /// When it ends by itself.
     pub end_condition: EndCondition,
 }
 
 /// The content of a database at the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitialState {
+pub enum InitialContent {
     /// Nothing.
     Empty,
     /// Every record.
@@ -56,11 +56,11 @@ pub enum EndCondition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Every record in the order of the keys, repeatedly.
-    Sequence(Operation),
+    Sequence(KvOperation),
     /// Any record.
-    Random(Operation),
+    Random(KvOperation),
     /// Any record, drawn by db_bench's readers: optionally skewed.
-    Draw(Operation),
+    Draw(KvOperation),
     /// Any record of a small hot set.
     Hot,
     /// Keys that do not exist.
@@ -79,8 +79,8 @@ pub enum Kind {
 }
 
 use EndCondition::{Never, Round};
-use InitialState::{Empty, Loaded};
-use Operation::{
+use InitialContent::{Empty, Loaded};
+use KvOperation::{
     BackgroundMerge, BackgroundScan, BackgroundUpdate, Delete, Insert, Merge, MultiRead, Read, ReadModifyWrite, Scan,
     Update,
 };
@@ -112,8 +112,8 @@ pub const BENCHMARKS: &[Benchmark] = &[
 const fn row(
     name: &'static str,
     kind: Kind,
-    background: Option<Operation>,
-    initial_state: InitialState,
+    background: Option<KvOperation>,
+    initial_state: InitialContent,
     end_condition: EndCondition,
 ) -> Benchmark {
     Benchmark { name, kind, background, initial_state, end_condition }
@@ -149,11 +149,11 @@ pub struct DbBench {
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestPattern {
     /// Each of n threads every n-th record in the order of the keys, repeatedly.
-    Sequence(Operation),
+    Sequence(KvOperation),
     /// One operation on records that are drawn.
     Random {
         /// The operation.
-        operation: Operation,
+        operation: KvOperation,
         /// Which records.
         numbers: RecordDistribution,
         /// How many records a scan or a multi-read takes.
@@ -204,7 +204,7 @@ pub enum RecordDistribution {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundRequests {
     /// The operation.
-    pub operation: Operation,
+    pub operation: KvOperation,
     /// On any of the records below this.
     pub below: u64,
     /// The most requests per second.
@@ -213,10 +213,10 @@ pub struct BackgroundRequests {
 
 impl DbBench {
     /// The operations that it may send.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub fn operations(&self) -> Vec<KvOperation> {
         let mut operations = match &self.mix {
             RequestPattern::Sequence(operation) | RequestPattern::Random { operation, .. } => vec![*operation],
-            RequestPattern::Iteration { .. } => vec![Operation::Next],
+            RequestPattern::Iteration { .. } => vec![KvOperation::Next],
             RequestPattern::ReadsThenWrites { reads, writes } => {
                 used([(Read, u64::from(*reads)), (Update, u64::from(*writes))])
             }
@@ -256,6 +256,6 @@ impl DbBench {
 }
 
 /// The operations with a count above 0.
-fn used<const N: usize>(often: [(Operation, u64); N]) -> Vec<Operation> {
+fn used<const N: usize>(often: [(KvOperation, u64); N]) -> Vec<KvOperation> {
     often.into_iter().filter(|(_, times)| *times > 0).map(|(operation, _)| operation).collect()
 }

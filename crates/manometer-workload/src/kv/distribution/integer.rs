@@ -1,6 +1,6 @@
 //! Integers between two bounds, for lengths: uniform, or by Zipf.
 
-use super::{EXPONENT, Random, Uniform, Zipf, harmonic};
+use super::{EXPONENT, Random, Uniform, ZipfDistribution, harmonic};
 
 /// A distribution of integers between two bounds, both included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,7 +17,7 @@ pub enum IntegerDistribution {
         /// The least.
         min: u64,
         /// The distribution of the difference from it.
-        above: Zipf,
+        above: ZipfDistribution,
     },
 }
 
@@ -29,7 +29,7 @@ impl IntegerDistribution {
 
     /// From `min` to `max`, exact Zipf of YCSB's exponent with `min` the most frequent.
     pub fn zipfian(min: u64, max: u64) -> Self {
-        Self::Zipfian { min, above: Zipf::new(max - min + 1, EXPONENT) }
+        Self::Zipfian { min, above: ZipfDistribution::new(max - min + 1, EXPONENT) }
     }
 
     /// The next number.

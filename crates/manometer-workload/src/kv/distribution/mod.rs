@@ -24,12 +24,12 @@ pub use hotspot::{Hotspot, hot_records};
 pub use integer::IntegerDistribution;
 pub use latest::Latest;
 pub use permutation::Permutation;
-pub use popularity::Popularity;
+pub use popularity::PopularityDistribution;
 pub use scattered_zipf::ScatteredZipf;
 pub use sequential::Sequential;
 pub use uniform::Uniform;
 pub use ycsb_zipfian::YcsbZipfian;
-pub use zipf::Zipf;
+pub use zipf::ZipfDistribution;
 pub use zipf_steps::ZipfSteps;
 
 /// The generator of every random choice; fast, small, and the same on every machine.
@@ -72,18 +72,20 @@ pub enum KeyChooser {
 
 impl KeyChooser {
     /// The distribution `popularity` over `space`; `seed` decides which records are popular.
-    pub fn new(popularity: Popularity, space: KeySpace, seed: u64) -> Self {
+    pub fn new(popularity: PopularityDistribution, space: KeySpace, seed: u64) -> Self {
         let KeySpace { records, expected, thread, threads } = space;
         match popularity {
-            Popularity::Uniform => Self::Uniform(Uniform::new(records)),
-            Popularity::Zipfian { exponent } => Self::Zipfian(ScatteredZipf::new(expected, exponent, seed)),
-            Popularity::YcsbZipfian => Self::YcsbZipfian(YcsbZipfian::new(expected)),
-            Popularity::Latest { exponent } => Self::Latest(Latest::new(records, exponent)),
-            Popularity::Hotspot { records: hot, requests } => Self::Hotspot(Hotspot::new(records, hot, requests)),
-            Popularity::Exponential { percentile, fraction } => {
+            PopularityDistribution::Uniform => Self::Uniform(Uniform::new(records)),
+            PopularityDistribution::Zipfian { exponent } => Self::Zipfian(ScatteredZipf::new(expected, exponent, seed)),
+            PopularityDistribution::YcsbZipfian => Self::YcsbZipfian(YcsbZipfian::new(expected)),
+            PopularityDistribution::Latest { exponent } => Self::Latest(Latest::new(records, exponent)),
+            PopularityDistribution::Hotspot { records: hot, requests } => {
+                Self::Hotspot(Hotspot::new(records, hot, requests))
+            }
+            PopularityDistribution::Exponential { percentile, fraction } => {
                 Self::Exponential(Exponential::new(rate(records, percentile, fraction)))
             }
-            Popularity::Sequential => Self::Sequential(Sequential::new(records, thread, threads)),
+            PopularityDistribution::Sequential => Self::Sequential(Sequential::new(records, thread, threads)),
         }
     }
 

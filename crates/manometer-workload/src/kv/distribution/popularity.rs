@@ -6,7 +6,7 @@ use crate::kv::settings::KeyDistribution;
 
 /// A distribution with all its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Popularity {
+pub enum PopularityDistribution {
     /// Uniform.
     Uniform,
     /// Exact Zipf, scattered.
@@ -39,7 +39,7 @@ pub enum Popularity {
     Sequential,
 }
 
-impl Popularity {
+impl PopularityDistribution {
     /// Exact Zipf with YCSB's exponent.
     pub const ZIPFIAN: Self = Self::Zipfian { exponent: EXPONENT };
 

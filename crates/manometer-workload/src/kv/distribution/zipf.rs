@@ -16,7 +16,7 @@ const NEAR_ONE: f64 = 1e-3;
 
 /// Exact Zipf over ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Zipf {
+pub struct ZipfDistribution {
     count: u64,
     curve: PowerCurve,
     /// The integral up to the lowest and the highest point that is drawn from.
@@ -26,7 +26,7 @@ pub struct Zipf {
     sure: f64,
 }
 
-impl Zipf {
+impl ZipfDistribution {
     /// Over the ranks 0 to `count` - 1.
     ///
     /// # Panics

@@ -6,7 +6,7 @@ use super::RequestGenerator;
 use crate::kv::db_bench::{BackgroundRequests, DbBench, MixGraph, RecordDistribution, RequestPattern};
 use crate::kv::distribution::{Random, Uniform};
 use crate::kv::plan::KvPlan;
-use crate::kv::request::{Operation, Request};
+use crate::kv::request::{KvOperation, KvRequest};
 
 /// The generator of thread `thread` of `plan`, whose workload is `bench`.
 pub(super) fn generator<'a>(bench: &'a DbBench, plan: &KvPlan, thread: u32) -> Box<dyn RequestGenerator + 'a> {
@@ -16,14 +16,14 @@ pub(super) fn generator<'a>(bench: &'a DbBench, plan: &KvPlan, thread: u32) -> B
             Box::new(SequentialGenerator::new(*operation, records, thread, plan.threads))
         }
         RequestPattern::Random { operation, numbers, length, stride, backward } => Box::new(RandomGenerator {
-            request: Request { length: *length, backward: *backward, ..Request::of(*operation, 0) },
+            request: KvRequest { length: *length, backward: *backward, ..KvRequest::of(*operation, 0) },
             numbers: RecordChooser::new(*numbers),
             stride: *stride,
             last_start: records - stride * u64::from(*length - 1),
         }),
-        RequestPattern::Iteration { backward } => {
-            Box::new(IterationGenerator { request: Request { backward: *backward, ..Request::of(Operation::Next, 0) } })
-        }
+        RequestPattern::Iteration { backward } => Box::new(IterationGenerator {
+            request: KvRequest { backward: *backward, ..KvRequest::of(KvOperation::Next, 0) },
+        }),
         RequestPattern::ReadsThenWrites { reads, writes } => Box::new(ReadsThenWritesGenerator {
             reads: *reads,
             all: reads + writes,
@@ -40,7 +40,7 @@ pub(super) fn generator<'a>(bench: &'a DbBench, plan: &KvPlan, thread: u32) -> B
 
 /// Every n-th record in order, repeatedly.
 struct SequentialGenerator {
-    operation: Operation,
+    operation: KvOperation,
     first: u64,
     next: u64,
     step: u64,
@@ -48,7 +48,7 @@ struct SequentialGenerator {
 }
 
 impl SequentialGenerator {
-    fn new(operation: Operation, records: u64, thread: u32, threads: u32) -> Self {
+    fn new(operation: KvOperation, records: u64, thread: u32, threads: u32) -> Self {
         // Threads beyond the number of records repeat the requests of others.
         let first = u64::from(thread) % records;
         Self { operation, first, next: first, step: u64::from(threads), end: records }
@@ -57,8 +57,8 @@ impl SequentialGenerator {
 
 impl RequestGenerator for SequentialGenerator {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
-        Request::of(self.operation, self.record(random))
+    fn next(&mut self, random: &mut Random) -> KvRequest {
+        KvRequest::of(self.operation, self.record(random))
     }
 
     #[inline]
@@ -104,7 +104,7 @@ fn exponential(draw: u64, records: u64, range: f64) -> u64 {
 
 /// One operation on records that are drawn.
 struct RandomGenerator {
-    request: Request,
+    request: KvRequest,
     numbers: RecordChooser,
     /// How far the records of one multi-read lie apart, where they are not drawn.
     stride: u64,
@@ -114,7 +114,7 @@ struct RandomGenerator {
 
 impl RequestGenerator for RandomGenerator {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
+    fn next(&mut self, random: &mut Random) -> KvRequest {
         self.request.record = self.numbers.draw(random);
         if self.stride > 0 && self.request.record >= self.last_start {
             self.request.record = self.last_start - self.stride;
@@ -134,12 +134,12 @@ impl RequestGenerator for RandomGenerator {
 
 /// An iteration over all records.
 struct IterationGenerator {
-    request: Request,
+    request: KvRequest,
 }
 
 impl RequestGenerator for IterationGenerator {
     #[inline]
-    fn next(&mut self, _: &mut Random) -> Request {
+    fn next(&mut self, _: &mut Random) -> KvRequest {
         self.request
     }
 
@@ -158,10 +158,10 @@ struct ReadsThenWritesGenerator {
 
 impl RequestGenerator for ReadsThenWritesGenerator {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
-        let operation = if self.at < self.reads { Operation::Read } else { Operation::Update };
+    fn next(&mut self, random: &mut Random) -> KvRequest {
+        let operation = if self.at < self.reads { KvOperation::Read } else { KvOperation::Update };
         self.at = if self.at + 1 < self.all { self.at + 1 } else { 0 };
-        Request::of(operation, self.numbers.draw(random))
+        KvRequest::of(operation, self.numbers.draw(random))
     }
 
     fn record(&mut self, random: &mut Random) -> u64 {
@@ -177,10 +177,10 @@ struct ReadsAndMergesGenerator {
 
 impl RequestGenerator for ReadsAndMergesGenerator {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
+    fn next(&mut self, random: &mut Random) -> KvRequest {
         let record = self.numbers.draw(random);
         let merges = Uniform::new(100).draw(random) < self.merges_percent;
-        Request::of(if merges { Operation::Merge } else { Operation::Read }, record)
+        KvRequest::of(if merges { KvOperation::Merge } else { KvOperation::Read }, record)
     }
 
     fn record(&mut self, random: &mut Random) -> u64 {
@@ -196,7 +196,7 @@ struct MixGraphGenerator<'a> {
 
 impl RequestGenerator for MixGraphGenerator<'_> {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
+    fn next(&mut self, random: &mut Random) -> KvRequest {
         self.mix.request(self.draws.draw(random))
     }
 
@@ -207,7 +207,7 @@ impl RequestGenerator for MixGraphGenerator<'_> {
 
 /// The requests of a background thread.
 pub(super) struct BackgroundGenerator {
-    operation: Operation,
+    operation: KvOperation,
     numbers: Uniform,
 }
 
@@ -220,8 +220,8 @@ impl BackgroundGenerator {
 
 impl RequestGenerator for BackgroundGenerator {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
-        Request::of(self.operation, self.numbers.draw(random))
+    fn next(&mut self, random: &mut Random) -> KvRequest {
+        KvRequest::of(self.operation, self.numbers.draw(random))
     }
 
     fn record(&mut self, random: &mut Random) -> u64 {
@@ -245,18 +245,18 @@ mod tests {
     fn threads_share_a_sequence_and_go_round() {
         let mut random = stream(1, 0);
         let mut records = |thread| -> Vec<u64> {
-            let mut sequence = SequentialGenerator::new(Operation::Insert, 5, thread, 2);
+            let mut sequence = SequentialGenerator::new(KvOperation::Insert, 5, thread, 2);
             (0..6).map(|_| sequence.next(&mut random).record).collect()
         };
         assert_eq!((records(0), records(1)), (vec![0, 2, 4, 0, 2, 4], vec![1, 3, 1, 3, 1, 3]));
-        assert_eq!(SequentialGenerator::new(Operation::Insert, 5, 7, 8).next(&mut random).record, 2);
+        assert_eq!(SequentialGenerator::new(KvOperation::Insert, 5, 7, 8).next(&mut random).record, 2);
     }
 
     #[test]
     fn strided_reads_stay_within_the_records() {
         let mut random = stream(3, 0);
         let mut drawn = RandomGenerator {
-            request: Request { length: 4, ..Request::of(Operation::MultiRead, 0) },
+            request: KvRequest { length: 4, ..KvRequest::of(KvOperation::MultiRead, 0) },
             numbers: RecordChooser::new(RecordDistribution::Below(100)),
             stride: 20,
             last_start: 40,

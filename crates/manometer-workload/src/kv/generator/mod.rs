@@ -7,13 +7,13 @@ use super::distribution::Random;
 use super::operation_mix::OperationMix;
 use super::plan::KvPlan;
 use super::population::Population;
-use super::request::Request;
+use super::request::KvRequest;
 
 /// Generates one thread's requests. All randomness comes from the argument, so that a stream can be repeated from its
 /// seed.
 pub trait RequestGenerator: Send {
     /// The next request.
-    fn next(&mut self, random: &mut Random) -> Request;
+    fn next(&mut self, random: &mut Random) -> KvRequest;
 
     /// Whether requests may be chosen ahead and dropped when settings change: none claims a record or depends on order.
     fn ahead(&self) -> bool {

@@ -3,11 +3,11 @@
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::RequestGenerator;
-use crate::kv::distribution::{IntegerDistribution, KeyChooser, KeySpace, Popularity, Random};
+use crate::kv::distribution::{IntegerDistribution, KeyChooser, KeySpace, PopularityDistribution, Random};
 use crate::kv::operation_mix::{OPERATIONS, YcsbMix};
 use crate::kv::plan::KvPlan;
 use crate::kv::population::Population;
-use crate::kv::request::{Operation, Request};
+use crate::kv::request::{KvOperation, KvRequest};
 
 /// The requests of one thread of a core workload.
 pub(super) struct YcsbGenerator<'a> {
@@ -34,13 +34,14 @@ impl<'a> YcsbGenerator<'a> {
         let space =
             KeySpace { records: plan.spec.loaded, expected: plan.expected_records(), thread, threads: plan.threads };
         let records = KeyChooser::new(plan.spec.distribution, space, seed);
-        let ahead = mix.share(Operation::Insert) == 0.0 && plan.spec.distribution != Popularity::Sequential;
+        let ahead =
+            mix.share(KvOperation::Insert) == 0.0 && plan.spec.distribution != PopularityDistribution::Sequential;
         Self { below, records, scan_lengths: mix.scan_lengths, population, ahead }
     }
 
     /// Uses 63 bits, so that a share of 1 is exact.
     #[inline]
-    fn operation(&self, random: &mut Random) -> Operation {
+    fn operation(&self, random: &mut Random) -> KvOperation {
         let at = random.next_u64() >> 1;
         OPERATIONS[self.below.iter().filter(|bound| at >= **bound).count()]
     }
@@ -48,14 +49,14 @@ impl<'a> YcsbGenerator<'a> {
 
 impl RequestGenerator for YcsbGenerator<'_> {
     #[inline]
-    fn next(&mut self, random: &mut Random) -> Request {
+    fn next(&mut self, random: &mut Random) -> KvRequest {
         match self.operation(random) {
-            Operation::Insert => Request::of(Operation::Insert, self.population.claim()),
-            Operation::Scan => {
+            KvOperation::Insert => KvRequest::of(KvOperation::Insert, self.population.claim()),
+            KvOperation::Scan => {
                 let record = self.record(random);
-                Request { length: self.scan_lengths.draw(random) as u32, ..Request::of(Operation::Scan, record) }
+                KvRequest { length: self.scan_lengths.draw(random) as u32, ..KvRequest::of(KvOperation::Scan, record) }
             }
-            operation => Request::of(operation, self.record(random)),
+            operation => KvRequest::of(operation, self.record(random)),
         }
     }
 

@@ -59,7 +59,7 @@ fn poisson_follows_a_curve() {
 }
 
 #[test]
-fn who_is_late_finds_what_waits_in_order_and_who_is_early_what_comes_next() {
+fn a_late_reader_gets_queued_arrivals_in_order_and_an_early_one_the_next() {
     let arrivals = running(&open(10.0, ArrivalKind::Constant, 100), 5 * SECOND);
     let now_ns = 5 * SECOND + SECOND / 4;
     let due: Vec<u64> = (0..5).map(|_| take(&arrivals, now_ns) - 5 * SECOND).collect();

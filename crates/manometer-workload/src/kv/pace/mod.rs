@@ -93,7 +93,7 @@ impl PacePlan {
 
 /// When a thread's next request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SendTime {
+pub(super) enum DueTime {
     /// When it is sent.
     Now,
     /// At this moment, which may have passed.
@@ -131,12 +131,12 @@ impl<'a> Pace<'a> {
     /// Waits until the next request is due; nothing when the thread must poll the gate first, because the opening `turn`
     /// may be over.
     #[inline]
-    pub(super) fn next(&mut self, clock: &impl Clock, gate: &Gate, turn: u32) -> Option<SendTime> {
+    pub(super) fn next(&mut self, clock: &impl Clock, gate: &Gate, turn: u32) -> Option<DueTime> {
         match self {
-            Self::Closed => Some(SendTime::Now),
-            Self::Think { until_ns, .. } => sleep_until(*until_ns, clock, gate, turn).then_some(SendTime::Now),
+            Self::Closed => Some(DueTime::Now),
+            Self::Think { until_ns, .. } => sleep_until(*until_ns, clock, gate, turn).then_some(DueTime::Now),
             Self::Open(arrivals) => await_arrival(clock, gate, turn, arrivals),
-            Self::Throttled(throttle) => throttle.wait(clock).then_some(SendTime::Now),
+            Self::Throttled(throttle) => throttle.wait(clock).then_some(DueTime::Now),
         }
     }
 
@@ -154,14 +154,14 @@ impl<'a> Pace<'a> {
     }
 }
 
-fn await_arrival(clock: &impl Clock, gate: &Gate, turn: u32, arrivals: &Arrivals) -> Option<SendTime> {
+fn await_arrival(clock: &impl Clock, gate: &Gate, turn: u32, arrivals: &Arrivals) -> Option<DueTime> {
     let Some(arrival) = arrivals.take(clock.now_ns()) else {
         // No arrival follows before a change, which the gate shows.
         clock.sleep(GATE_POLL_NS);
         return None;
     };
     if sleep_until(arrival.due_ns, clock, gate, turn) {
-        return Some(SendTime::At(arrival.due_ns));
+        return Some(DueTime::At(arrival.due_ns));
     }
     arrivals.put_back(arrival);
     None

@@ -23,19 +23,19 @@ fn settings(rate: Option<&str>, think: Option<&str>) -> KvSettings {
 fn a_closed_loop_never_waits() {
     let (clock, (gate, turn), arrivals) = (ManualClock::at(7), opened(), Arrivals::default());
     let mut pace = Pace::new(&PacePlan::Closed, &arrivals);
-    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::Now));
+    assert_eq!(pace.next(&clock, &gate, turn), Some(DueTime::Now));
     pace.answered(&clock);
-    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(SendTime::Now), 7));
+    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(DueTime::Now), 7));
 }
 
 #[test]
 fn thinking_begins_with_the_answer() {
     let (clock, (gate, turn), arrivals) = (ManualClock::at(7), opened(), Arrivals::default());
     let mut pace = Pace::new(&PacePlan::Think(25 * MILLISECOND), &arrivals);
-    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(SendTime::Now), 7));
+    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(DueTime::Now), 7));
     clock.advance(93);
     pace.answered(&clock);
-    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(SendTime::Now), 100 + 25 * MILLISECOND));
+    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(DueTime::Now), 100 + 25 * MILLISECOND));
 }
 
 #[test]
@@ -45,14 +45,14 @@ fn a_closing_gate_ends_a_sleep_and_the_arrival_is_not_lost() {
     arrivals.change(&plan, 1, 0);
     arrivals.resume(0);
     let mut pace = Pace::new(&plan, &arrivals);
-    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::At(0)));
+    assert_eq!(pace.next(&clock, &gate, turn), Some(DueTime::At(0)));
     gate.close();
     assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (None, 0));
     let (gate, turn) = opened();
-    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::At(50 * MILLISECOND)));
+    assert_eq!(pace.next(&clock, &gate, turn), Some(DueTime::At(50 * MILLISECOND)));
     assert_eq!(clock.now_ns(), 50 * MILLISECOND, "it sent on time");
     clock.advance(500 * MILLISECOND);
-    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::At(100 * MILLISECOND)), "it is late and says since when");
+    assert_eq!(pace.next(&clock, &gate, turn), Some(DueTime::At(100 * MILLISECOND)), "it is late and says since when");
 }
 
 #[test]

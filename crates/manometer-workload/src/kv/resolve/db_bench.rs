@@ -1,18 +1,18 @@
 //! From settings and parameters to a benchmark.
 
-use manometer_target::engine::{self, Storage};
+use manometer_target::engine::{self, StorageKind};
 
 use super::parameters::{Parameters, bad_parameter};
 use crate::kv::db_bench::{
-    BackgroundRequests, Benchmark, DbBench, EndCondition, InitialState, KeyRanges, Kind, LengthDistribution, MixGraph,
-    MixGraphKeys, Pareto, PowerLaw, RecordDistribution, RequestPattern, SineRate, below,
+    BackgroundRequests, Benchmark, DbBench, EndCondition, InitialContent, KeyRanges, Kind, LengthDistribution,
+    MixGraph, MixGraphKeys, Pareto, PowerLaw, RecordDistribution, RequestPattern, SineRate, below,
 };
-use crate::kv::distribution::Popularity;
+use crate::kv::distribution::PopularityDistribution;
 use crate::kv::error::KvError;
 use crate::kv::keys::KeyForm;
 use crate::kv::operation_mix::OperationMix;
 use crate::kv::plan::{Presence, ResolvedSettings, RunProperties, UpdateMode, WorkloadSpec};
-use crate::kv::request::Operation;
+use crate::kv::request::KvOperation;
 use crate::kv::settings::{KeyDistribution, KvSettings};
 use crate::kv::value_lengths::ValueLengths;
 use crate::kv::values::ValueForm;
@@ -51,7 +51,7 @@ pub(super) fn resolve(benchmark: &'static Benchmark, settings: &KvSettings) -> R
         next: loaded,
         keys: KeyForm::DbBench { key_bytes },
         values,
-        distribution: Popularity::Uniform,
+        distribution: PopularityDistribution::Uniform,
         expect: expect(&bench, settings, loaded)?,
         mix: OperationMix::DbBench(Box::new(bench)),
         update: UpdateMode::Record,
@@ -95,7 +95,7 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
 
 /// Whether requested records exist. An engine that keeps nothing may find any.
 fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Presence, KvError> {
-    let keeps_nothing = engine::find(&settings.engine)?.storage == Storage::Nothing;
+    let keeps_nothing = engine::find(&settings.engine)?.storage == StorageKind::Nothing;
     Ok(match &bench.mix {
         _ if bench.benchmark.kind == Kind::Missing => {
             if keeps_nothing {
@@ -171,7 +171,7 @@ impl BenchmarkResolver<'_> {
     }
 
     fn loaded(&self) -> Result<u64, KvError> {
-        if self.benchmark.initial_state == InitialState::Empty {
+        if self.benchmark.initial_state == InitialContent::Empty {
             return Ok(0);
         }
         Ok(if self.parameters.flag("use_existing_db", true)? { self.records } else { 0 })
@@ -201,19 +201,19 @@ impl BenchmarkResolver<'_> {
     fn mix(&self) -> Result<RequestPattern, KvError> {
         Ok(match self.benchmark.kind {
             Kind::Sequence(operation) => RequestPattern::Sequence(operation),
-            Kind::Random(Operation::Scan) => self.seeks()?,
-            Kind::Random(Operation::Merge) => {
-                self.random(Operation::Merge, RecordDistribution::Below(self.merge_keys()?))
+            Kind::Random(KvOperation::Scan) => self.seeks()?,
+            Kind::Random(KvOperation::Merge) => {
+                self.random(KvOperation::Merge, RecordDistribution::Below(self.merge_keys()?))
             }
             Kind::Random(operation) => self.random(operation, RecordDistribution::Below(self.records)),
-            Kind::Draw(Operation::MultiRead) => self.multi_reads()?,
+            Kind::Draw(KvOperation::MultiRead) => self.multi_reads()?,
             Kind::Draw(operation) => self.random(operation, self.drawn()?),
             Kind::Hot => {
                 let share = self.parameters.share("readhot_fraction", READHOT_FRACTION)?;
                 let hot = ((self.records as f64 * share).ceil() as u64).clamp(1, self.records);
-                self.random(Operation::Read, RecordDistribution::Below(hot))
+                self.random(KvOperation::Read, RecordDistribution::Below(hot))
             }
-            Kind::Missing => self.random(Operation::Read, self.drawn()?),
+            Kind::Missing => self.random(KvOperation::Read, self.drawn()?),
             Kind::Iteration { backward } => RequestPattern::Iteration { backward },
             Kind::ReadsThenWrites => {
                 let reads = self.parameters.percentage("readwritepercent", 90)?;
@@ -227,7 +227,7 @@ impl BenchmarkResolver<'_> {
         })
     }
 
-    fn random(&self, operation: Operation, numbers: RecordDistribution) -> RequestPattern {
+    fn random(&self, operation: KvOperation, numbers: RecordDistribution) -> RequestPattern {
         RequestPattern::Random { operation, numbers, length: 1, stride: 0, backward: false }
     }
 
@@ -235,7 +235,7 @@ impl BenchmarkResolver<'_> {
     fn seeks(&self) -> Result<RequestPattern, KvError> {
         let nexts = self.parameters.number("seek_nexts", "write a number from 0", |nexts| *nexts < u32::MAX)?;
         Ok(RequestPattern::Random {
-            operation: Operation::Scan,
+            operation: KvOperation::Scan,
             numbers: RecordDistribution::Below(self.records),
             length: 1 + nexts.unwrap_or(0),
             stride: 0,
@@ -254,7 +254,7 @@ impl BenchmarkResolver<'_> {
             return Err(bad_parameter("multiread_stride", &stride.to_string(), wanted));
         }
         let numbers = self.drawn()?;
-        Ok(RequestPattern::Random { operation: Operation::MultiRead, numbers, length, stride, backward: false })
+        Ok(RequestPattern::Random { operation: KvOperation::MultiRead, numbers, length, stride, backward: false })
     }
 
     fn drawn(&self) -> Result<RecordDistribution, KvError> {
@@ -276,13 +276,15 @@ impl BenchmarkResolver<'_> {
 
     /// How many requests of all threads together; -1 is db_bench's default.
     fn requests(&self) -> Result<Option<u64>, KvError> {
-        let writes = matches!(self.benchmark.kind, Kind::Sequence(Operation::Insert) | Kind::Random(_))
-            && self.benchmark.kind != Kind::Random(Operation::Scan);
+        let writes = matches!(self.benchmark.kind, Kind::Sequence(KvOperation::Insert) | Kind::Random(_))
+            && self.benchmark.kind != Kind::Random(KvOperation::Scan);
         let deletes =
-            matches!(self.benchmark.kind, Kind::Sequence(Operation::Delete) | Kind::Random(Operation::Delete));
+            matches!(self.benchmark.kind, Kind::Sequence(KvOperation::Delete) | Kind::Random(KvOperation::Delete));
         let both = matches!(
             self.benchmark.kind,
-            Kind::ReadsThenWrites | Kind::ReadsAndMerges | Kind::Random(Operation::ReadModifyWrite | Operation::Merge)
+            Kind::ReadsThenWrites
+                | Kind::ReadsAndMerges
+                | Kind::Random(KvOperation::ReadModifyWrite | KvOperation::Merge)
         );
         let count = |name| -> Result<Option<u64>, KvError> {
             let wanted = "write a whole number from 1, or -1 for no limit";
@@ -302,8 +304,8 @@ impl BenchmarkResolver<'_> {
         })
     }
 
-    fn background(&self, operation: Operation, bytes_each: f64) -> Result<BackgroundRequests, KvError> {
-        if operation == Operation::BackgroundScan {
+    fn background(&self, operation: KvOperation, bytes_each: f64) -> Result<BackgroundRequests, KvError> {
+        if operation == KvOperation::BackgroundScan {
             return Ok(BackgroundRequests { operation, below: self.records, per_second: None });
         }
         let below = self.parameters.count("bgwriter_num", 0)?.filter(|below| *below > 0).unwrap_or(self.records);
@@ -406,8 +408,8 @@ fn unstable(
 ) -> Option<&'static str> {
     let outside = |below: u64| below > loaded;
     match (benchmark.kind, mix) {
-        _ if benchmark.initial_state == InitialState::Empty => Some("it fills a database that is empty at first"),
-        (Kind::Sequence(Operation::Delete) | Kind::Random(Operation::Delete), _) => Some("it deletes records"),
+        _ if benchmark.initial_state == InitialContent::Empty => Some("it fills a database that is empty at first"),
+        (Kind::Sequence(KvOperation::Delete) | Kind::Random(KvOperation::Delete), _) => Some("it deletes records"),
         (_, RequestPattern::Mix(MixGraph { keys: MixGraphKeys::PowerLaw(_), below: [reads, writes, _], .. }))
             if writes > reads =>
         {
@@ -416,18 +418,17 @@ fn unstable(
         (_, RequestPattern::ReadsAndMerges { below, merges_percent: 1.. }) if outside(*below) => {
             Some("it merges into keys that are not loaded")
         }
-        (_, RequestPattern::Random { operation: Operation::Merge, numbers: RecordDistribution::Below(below), .. })
-            if outside(*below) =>
-        {
-            Some("it merges into keys that are not loaded")
-        }
+        (
+            _,
+            RequestPattern::Random { operation: KvOperation::Merge, numbers: RecordDistribution::Below(below), .. },
+        ) if outside(*below) => Some("it merges into keys that are not loaded"),
         _ if background.is_some_and(|background| {
-            background.operation != Operation::BackgroundScan && outside(background.below)
+            background.operation != KvOperation::BackgroundScan && outside(background.below)
         }) =>
         {
             Some("its background thread writes keys that are not loaded")
         }
-        (_, RequestPattern::Random { operation: Operation::Update | Operation::ReadModifyWrite, .. })
+        (_, RequestPattern::Random { operation: KvOperation::Update | KvOperation::ReadModifyWrite, .. })
         | (_, RequestPattern::ReadsThenWrites { writes: 1.., .. })
         | (_, RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Random | MixGraphKeys::Ranges(..), .. }))
             if loaded == 0 =>

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use manometer_cache::CacheError;
 use manometer_cache::advise::{Advice, AdviseRequest, SHIPPED_PRICES, WORKLOAD, advise};
-use manometer_cache::cost::{Goal, Prices};
+use manometer_cache::cost::{CostGoal, Prices};
 use manometer_cache::tier::Arrangement;
 use manometer_measure::{ByteSize, recording};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub struct Args {
     arrangements: Vec<PathBuf>,
     /// Find the cheapest arrangement with at least this throughput: `50MB/s`, `1000requests/s`.
     #[arg(long = "goal", value_name = "GOAL", value_parser = goal)]
-    goals: Vec<Goal>,
+    goals: Vec<CostGoal>,
     /// Number of requests in flight during the replay.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     threads: u32,
@@ -50,7 +50,7 @@ pub struct Args {
     format: Format,
 }
 
-fn goal(text: &str) -> Result<Goal, String> {
+fn goal(text: &str) -> Result<CostGoal, String> {
     let wrong = || format!("`{text}` is not a goal: write the least throughput, such as 50MB/s or 1000requests/s");
     if text.contains(">=") { Err(wrong()) } else { format!("{WORKLOAD}>={text}").parse().map_err(|_| wrong()) }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_cache::cost::Goal;
+use manometer_cache::cost::CostGoal;
 
 use crate::output::Format;
 
@@ -32,7 +32,7 @@ pub struct Args {
     pub(super) priced_as: Vec<String>,
     /// Find the cheapest arrangement with at least this throughput: `fileserver>=50MB/s`, `oltp>=1000requests/s`.
     #[arg(long = "goal", value_name = "GOAL")]
-    pub(super) goals: Vec<Goal>,
+    pub(super) goals: Vec<CostGoal>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

@@ -2,7 +2,7 @@
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
-use manometer_cache::curve::{WorkingSet, WorkingSetSize, WorkingSetWindow};
+use manometer_cache::curve::{WorkingSetCurve, WorkingSetSize, WorkingSetWindow};
 use serde_json::{Map, Value, json};
 
 use super::args::Args;
@@ -51,7 +51,7 @@ fn point(point: &CurvePoint) -> Value {
 }
 
 /// The working set as JSON.
-fn working_set(args: &Args, set: &WorkingSet) -> Value {
+fn working_set(args: &Args, set: &WorkingSetCurve) -> Value {
     let all = |name: &str, length: fn(u64) -> Value, windows: &[WorkingSetWindow]| -> Value {
         let one = |window: &WorkingSetWindow| {
             let mut fields = Map::from_iter([(name.to_owned(), length(window.length))]);

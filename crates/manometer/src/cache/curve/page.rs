@@ -2,7 +2,7 @@
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{
-    CurvePoint, MissRatioCurve, MissRatioCurves, WorkingSet, WorkingSetSize, WorkingSetWindow, knees,
+    CurvePoint, MissRatioCurve, MissRatioCurves, WorkingSetCurve, WorkingSetSize, WorkingSetWindow, knees,
 };
 use manometer_report::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
 
@@ -18,12 +18,12 @@ pub(super) fn page(args: &Args, result: &MissRatioCurves) -> String {
         trace: args.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
         facts,
         is_in_bytes: args.unit.size_aware,
-        policies: args.named_curves(result).map(|(policy, curve)| shown(args, policy, curve)).collect(),
+        policies: args.named_curves(result).map(|(policy, curve)| cache_policy(args, policy, curve)).collect(),
         working_set: result.working_set.as_ref().map_or_else(Vec::new, |set| strips(args, set)),
     })
 }
 
-fn shown(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolicy {
+fn cache_policy(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolicy {
     let knees = if args.knee { knees(&curve.points) } else { Vec::new() };
     let point = |point: &CurvePoint| CachePoint {
         capacity: point.capacity,
@@ -35,7 +35,7 @@ fn shown(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolic
 }
 
 /// Keys, and bytes where sizes are known, in windows of requests and of time.
-fn strips(args: &Args, set: &WorkingSet) -> Vec<WorkingSetStrip> {
+fn strips(args: &Args, set: &WorkingSetCurve) -> Vec<WorkingSetStrip> {
     let over_time = set.over_time.as_deref().unwrap_or_default();
     let mut strips = Vec::new();
     for (unit, length, windows) in [("requests", 1.0, &set.over_requests[..]), ("seconds", SECOND_NS, over_time)] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
-use manometer_cache::curve::{WorkingSet, WorkingSetWindow};
+use manometer_cache::curve::{WorkingSetCurve, WorkingSetWindow};
 use manometer_cache::trace_scan::ExcludedRequests;
 use manometer_measure::human::bytes;
 
@@ -113,7 +113,7 @@ fn knees_text(args: &Args, curve: &MissRatioCurve) -> String {
 }
 
 /// The working set as text.
-fn working_set(args: &Args, set: &WorkingSet) -> String {
+fn working_set(args: &Args, set: &WorkingSetCurve) -> String {
     let is_shown = |window: &&WorkingSetWindow| !args.window.is_empty() || window.length.is_power_of_two();
     let mut head = vec!["window", "keys", "±"];
     head.extend(args.unit.size_aware.then_some(["bytes", "±"]).into_iter().flatten());

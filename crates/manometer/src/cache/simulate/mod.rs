@@ -5,7 +5,7 @@ use manometer_cache::policy::TimeSource;
 use manometer_cache::request::RequestFields;
 use manometer_cache::simulate::{SimulationResult, simulate};
 use manometer_cache::trace_scan::ExcludedRequests;
-use manometer_cache::{CacheError, Requests};
+use manometer_cache::{CacheError, RequestSequence};
 use serde_json::{Value, json};
 
 use super::block_size::BlockSize;
@@ -64,17 +64,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     })
 }
 
-fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, Requests), CacheError> {
+fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, RequestSequence), CacheError> {
     let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<PolicySpec>, _>>()?;
     let capacities = args.unit.capacities(&args.capacity)?;
     let mut reader = args.blocks.open(&args.input)?;
     let sizes = RequestFields { sizes: args.unit.size_aware, ..RequestFields::NONE };
     let details = policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details));
-    let requests = Requests::read(&mut *reader, details)?;
+    let requests = RequestSequence::read(&mut *reader, details)?;
     Ok((policies, capacities, requests))
 }
 
-fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &Requests) -> Value {
+fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &RequestSequence) -> Value {
     let results = outcomes.iter().map(|outcome| {
         let (counters, policy) = (&outcome.counters, &policies[outcome.policy]);
         let requests_per_second = match policy.time_source(requests) {
@@ -107,7 +107,7 @@ fn text(
     policies: &[PolicySpec],
     capacities: &[u64],
     outcomes: &[SimulationResult],
-    requests: &Requests,
+    requests: &RequestSequence,
 ) -> String {
     let sizes: Vec<String> = capacities.iter().map(|capacity| args.unit.text(*capacity)).collect();
     let head: Vec<&str> = std::iter::once("miss ratio").chain(sizes.iter().map(String::as_str)).collect();

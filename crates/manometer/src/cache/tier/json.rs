@@ -13,7 +13,7 @@ pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) 
             "arrangement": arrangement.name,
             "workload": load.name,
             "scale": arrangement.scale,
-            "origin": { "device": device, "count": count, "raid": joined(*raid), "bytes": size.0 },
+            "origin": { "device": device, "count": count, "raid": raid_name(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),
             "disks_equal": comparison.as_ref().map(|comparison| json!({
                 "raid": comparison.equal.raid, "count_max": comparison.equal.count_max, "by": comparison.by.field(),
@@ -33,10 +33,10 @@ pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) 
 
 fn cache(cache: &SecondLevelSettings) -> Value {
     let SecondLevelSettings { device, count, raid, size, policy, .. } = cache;
-    json!({ "device": device, "count": count, "raid": joined(*raid), "bytes": size.0, "policy": policy.to_string() })
+    json!({ "device": device, "count": count, "raid": raid_name(*raid), "bytes": size.0, "policy": policy.to_string() })
 }
 
 /// The RAID level; none for one device.
-fn joined(raid: RaidLevel) -> Option<RaidLevel> {
+fn raid_name(raid: RaidLevel) -> Option<RaidLevel> {
     (raid != RaidLevel::None).then_some(raid)
 }

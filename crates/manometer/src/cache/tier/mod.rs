@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     args.format
         .print(|| json::document(&outcomes, traced.as_ref().map(|traced| &*traced.trace)), || text::text(&outcomes))?;
-    traced.iter().flat_map(|traced| text::cut(&traced.trace)).for_each(|text| output::note(&text));
+    traced.iter().flat_map(|traced| text::truncation_notes(&traced.trace)).for_each(|text| output::note(&text));
     let damage = traced.as_ref().and_then(|traced| traced.trace.damage.as_ref());
     Ok(match (damage, &args.trace) {
         (Some(error), Some(trace)) => {

@@ -84,7 +84,7 @@ fn share(ratio: Option<f64>) -> String {
 }
 
 /// The requests of a trace that were shortened.
-pub(super) fn cut(trace: &TraceRequests) -> Vec<String> {
+pub(super) fn truncation_notes(trace: &TraceRequests) -> Vec<String> {
     let too_long = "were for more than 1 GiB each, and were replayed as 1 GiB";
     let outgrown = "were for objects that had grown since their first request, and were cut to their first size";
     let kinds = [(trace.too_long, too_long), (trace.outgrown, outgrown)];

@@ -1,6 +1,6 @@
 //! The search as JSON.
 
-use manometer_session::find_max::{FindMax, Goal, MeasuredRate, TriedRate};
+use manometer_session::find_max::{FindMax, LatencyGoal, MeasuredRate, RateTrials};
 use serde_json::{Value, json};
 
 /// One document.
@@ -13,7 +13,7 @@ pub fn document(search: &FindMax<'_>) -> Value {
         "rate": rate,
         "capacity": {"value": capacity.rate, "ci_low": capacity.low, "ci_high": capacity.high},
         "rule": super::RULE,
-        "tried": search.tried().iter().map(tried).collect::<Vec<_>>(),
+        "tried": search.rate_trials().iter().map(tried).collect::<Vec<_>>(),
         "unit": "ops/s",
         "goal": {goal.percentile(): goal.at_most.seconds() * 1e6, "unit": "us", "achieved": search.request.achieved},
         "seconds": search.request.seconds,
@@ -30,11 +30,11 @@ pub fn document(search: &FindMax<'_>) -> Value {
     json!({"find_max": found, "facts": search.facts})
 }
 
-fn tried(one: &TriedRate) -> Value {
-    json!({"rate": one.rate, "tries": one.tries, "met": one.met})
+fn tried(one: &RateTrials) -> Value {
+    json!({"rate": one.rate, "tries": one.trials, "met": one.met})
 }
 
-fn point_form(point: &MeasuredRate, goal: Goal) -> Value {
+fn point_form(point: &MeasuredRate, goal: LatencyGoal) -> Value {
     let mut form = json!({
         "rate": point.rate,
         "achieved": point.achieved,

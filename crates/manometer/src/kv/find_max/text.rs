@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use manometer_session::find_max::{FindMax, Goal, MeasuredRate};
+use manometer_session::find_max::{FindMax, LatencyGoal, MeasuredRate};
 
 use super::RULE;
 use crate::number::number;
@@ -16,13 +16,13 @@ pub fn text(search: &FindMax<'_>) -> String {
     let column = format!("{} ms", goal.percentile());
     let mut table = crate::table::table(&["offered ops/s", "trials", "met", "achieved", &column, "dropped"], 0);
     let sorted = search.sorted();
-    for tried in search.tried() {
+    for tried in search.rate_trials() {
         let own: Vec<&MeasuredRate> = sorted.iter().filter(|point| point.rate == Some(tried.rate)).collect();
         let latencies: Vec<f64> = own.iter().filter_map(|point| point.latency_us).collect();
         table.add_row([
             number(tried.rate),
-            tried.tries.to_string(),
-            format!("{} of {}", tried.met, tried.tries),
+            tried.trials.to_string(),
+            format!("{} of {}", tried.met, tried.trials),
             number(own.iter().map(|point| point.achieved).sum::<f64>() / own.len() as f64),
             range_ms(&latencies),
             own.iter().map(|point| point.dropped).sum::<u64>().to_string(),
@@ -69,7 +69,7 @@ pub(super) fn answer_text(search: &FindMax<'_>) -> String {
 }
 
 /// One measured rate in a line.
-pub fn rate_text(point: &MeasuredRate, goal: Goal) -> String {
+pub fn rate_text(point: &MeasuredRate, goal: LatencyGoal) -> String {
     let offered = point.rate.map_or("closed loop".to_owned(), |rate| format!("{} ops/s offered", number(rate)));
     let latency =
         point.latency_us.map_or("no answer".to_owned(), |us| format!("{} {:.2} ms", goal.percentile(), us / 1e3));
@@ -84,7 +84,7 @@ pub fn rate_text(point: &MeasuredRate, goal: Goal) -> String {
 }
 
 /// A bar for each rate, on a logarithmic scale of latency.
-fn plot(points: &[MeasuredRate], goal: Goal) -> String {
+fn plot(points: &[MeasuredRate], goal: LatencyGoal) -> String {
     let latencies = || points.iter().filter_map(|point| point.latency_us).chain([goal.at_most.seconds() * 1e6]);
     let least = latencies().fold(f64::INFINITY, f64::min).max(1e-3).log10().floor();
     let most = latencies().fold(0.0, f64::max).max(1e-3).log10();

@@ -2,7 +2,7 @@
 
 use manometer_analysis::needed_length::duration as at_least;
 use manometer_analysis::verdict::{Forecast, WANTED_WIDTH};
-use manometer_experiment::experiment::format_settings;
+use manometer_experiment::definition::format_settings;
 use manometer_experiment::isolate;
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::cost::{RunCost, SetCost};

@@ -18,7 +18,7 @@ use super::out::{create_empty, default_out};
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::experiment_error::wrong_file;
 use crate::output::{self, Format};
-use crate::progress::Form;
+use crate::progress::ProgressFormat;
 use crate::recordings::FILE;
 
 /// The JSON document, in the directory of the page.
@@ -65,7 +65,7 @@ fn refusal(args: &Args) -> Option<String> {
     let alone = (args.files.len() > 1).then_some("run it separately");
     let resumed = args.resume.then_some("it cannot be resumed: leave --resume out, and run it from its beginning");
     let reused = args.reuse.then_some("it fills its caches itself: leave --reuse out");
-    let progress = (args.progress == Form::Json).then_some("its progress is text: leave --progress out");
+    let progress = (args.progress == ProgressFormat::Json).then_some("its progress is text: leave --progress out");
     let speed = args.write_speed.map(|_| "it writes to memory only: leave --write-speed out");
     let reason = alone.or(resumed).or(reused).or(progress).or(speed)?;
     Some(format!("a file of the kind `{KIND}` compares its runs itself: {reason}"))

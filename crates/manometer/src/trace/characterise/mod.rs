@@ -5,8 +5,8 @@ mod text;
 use clap::ValueEnum;
 use manometer_measure::Span;
 use manometer_trace::TraceError;
-use manometer_trace::character::model::TakenAt;
-use manometer_trace::character::{Character, Options, Report};
+use manometer_trace::character::model::CapturePoint;
+use manometer_trace::character::{Character, CharacterOptions, Report};
 use serde_json::{Value, json};
 
 use super::input::{self, Input};
@@ -25,7 +25,7 @@ pub struct Args {
     input: Input,
     /// Where the trace was taken; this decides the replay model.
     #[arg(long, value_enum)]
-    taken_at: Option<Place>,
+    taken_at: Option<CaptureArg>,
     /// Time without a request after which a client's session ends.
     #[arg(long, value_name = "SPAN", default_value = "30min")]
     session_gap: Span,
@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Place {
+enum CaptureArg {
     /// At the store, behind a proxy or a layer of servers.
     Store,
     /// At a proxy before the store.
@@ -75,16 +75,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     })
 }
 
-fn options(args: &Args) -> Options {
-    Options {
+fn options(args: &Args) -> CharacterOptions {
+    CharacterOptions {
         session_gap_ns: args.session_gap.nanoseconds(),
         latency_ns: args.latency.map(Span::nanoseconds),
         taken_at: args.taken_at.map(|place| match place {
-            Place::Store => TakenAt::Store,
-            Place::Proxy => TakenAt::Proxy,
-            Place::Clients => TakenAt::Clients,
+            CaptureArg::Store => CapturePoint::Store,
+            CaptureArg::Proxy => CapturePoint::Proxy,
+            CaptureArg::Clients => CapturePoint::Clients,
         }),
-        ..Options::default()
+        ..CharacterOptions::default()
     }
 }
 

@@ -2,13 +2,13 @@
 
 use manometer_measure::human;
 use manometer_measure::human::bytes;
-use manometer_trace::character::device::{Device, RequestKind};
+use manometer_trace::character::device::{BlockDeviceLoad, RequestKind};
 use manometer_trace::character::histogram::Distribution;
 use manometer_trace::character::hurst::Hurst;
-use manometer_trace::character::model::Model;
+use manometer_trace::character::model::RecommendedModel;
 use manometer_trace::character::popularity::Popularity;
-use manometer_trace::character::working_set::Stretch;
-use manometer_trace::character::zipf::{Verdict, Zipf};
+use manometer_trace::character::working_set::WorkingSetInterval;
+use manometer_trace::character::zipf::{ZipfFit, ZipfFitQuality};
 use manometer_trace::character::{Burstiness, Report};
 
 use crate::number::{count, number};
@@ -140,14 +140,14 @@ fn popularity(popularity: &Popularity) -> Vec<String> {
     ]
 }
 
-fn zipf(zipf: Option<&Zipf>, reason: Option<&str>) -> String {
+fn zipf(zipf: Option<&ZipfFit>, reason: Option<&str>) -> String {
     let Some(zipf) = zipf else { return format!("no Zipf fit: {}", reason.unwrap_or_default()) };
     let is_even = zipf.exponent < EVEN;
     let verdict = match zipf.verdict {
-        Verdict::Zipf | Verdict::NearlyZipf if is_even => "uniform",
-        Verdict::Zipf => "Zipf",
-        Verdict::NearlyZipf => "nearly Zipf",
-        Verdict::NotZipf => "not Zipf",
+        ZipfFitQuality::Zipf | ZipfFitQuality::NearlyZipf if is_even => "uniform",
+        ZipfFitQuality::Zipf => "Zipf",
+        ZipfFitQuality::NearlyZipf => "nearly Zipf",
+        ZipfFitQuality::NotZipf => "not Zipf",
     };
     format!(
         "{verdict}: exponent {} over the first {} keys ({} of the requests), distance {:.3}, p {:.2}",
@@ -177,7 +177,7 @@ fn working_set(report: &Report) -> String {
         (Some(length), _) => seconds(length),
         (None, requests) => format!("{} requests", requests.unwrap_or(0)),
     };
-    let mut keys: Vec<f64> = set.stretches.iter().map(|stretch: &Stretch| stretch.keys).collect();
+    let mut keys: Vec<f64> = set.stretches.iter().map(|stretch: &WorkingSetInterval| stretch.keys).collect();
     keys.sort_unstable_by(f64::total_cmp);
     let Some(((least, most), median)) = keys.first().zip(keys.last()).zip(keys.get(keys.len() / 2)) else {
         return "none".to_owned();
@@ -239,7 +239,7 @@ fn sessions(report: &Report) -> String {
     )
 }
 
-fn device(device: &Device) -> Vec<String> {
+fn device(device: &BlockDeviceLoad) -> Vec<String> {
     let kinds = [("read", &device.read), ("write", &device.write), ("discard", &device.discard)];
     let share = |(name, kind): &(&str, &RequestKind)| {
         let bytes = kind.bytes_share.map(|share| format!(", {} of the bytes", percent(share))).unwrap_or_default();
@@ -278,8 +278,8 @@ fn seek_shares(seeks: &Distribution) -> String {
 
 fn replay(report: &Report) -> String {
     let model = match report.replay_model.model {
-        Model::Open => "open",
-        Model::ClosedPerClient => "closed per client",
+        RecommendedModel::Open => "open",
+        RecommendedModel::ClosedPerClient => "closed per client",
     };
     let unknown = report.replay_model.unknown.as_ref().map(|unknown| format!("\n{:<14}Not known: {unknown}.", ""));
     format!("{model}. {}{}", report.replay_model.why, unknown.unwrap_or_default())

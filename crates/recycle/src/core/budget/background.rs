@@ -15,7 +15,7 @@ struct Progress {
 }
 
 #[derive(Debug, Default)]
-struct Desk {
+struct BackgroundQueue {
     progress: Mutex<Progress>,
     changed: Condvar,
 }
@@ -23,7 +23,7 @@ struct Desk {
 /// A thread that works when asked to.
 #[derive(Debug)]
 pub(super) struct Background {
-    desk: Arc<Desk>,
+    desk: Arc<BackgroundQueue>,
     thread: Option<JoinHandle<()>>,
     owner: Owner,
 }
@@ -31,7 +31,7 @@ pub(super) struct Background {
 impl Background {
     /// Starts it; `work` is done once for all requests that came before it began.
     pub(super) fn start(mut work: impl FnMut() + Send + 'static) -> std::io::Result<Self> {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(BackgroundQueue::default());
         let of_thread = Arc::clone(&desk);
         let serve = move || {
             while let Some(request) = of_thread.next() {
@@ -56,7 +56,7 @@ impl Background {
     }
 }
 
-impl Desk {
+impl BackgroundQueue {
     fn next(&self) -> Option<u64> {
         let mut progress = self.progress.lock();
         while progress.requested == progress.served && !progress.is_over {

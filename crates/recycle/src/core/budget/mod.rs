@@ -17,7 +17,7 @@ use self::free_slots::FreeSlots;
 use self::recency::{Candidate, Recency};
 use crate::choices::{Policy, Replacement};
 use crate::core::Core;
-use crate::counters::{Event, Tally};
+use crate::counters::{Event, ShardedCounters};
 use crate::page::{PageWord, State};
 use crate::residents::Residents;
 use crate::system::Memory;
@@ -90,7 +90,7 @@ enum Order {
 }
 
 /// Pages of one region that were taken for eviction.
-struct Victims {
+struct EvictionBatch {
     region: Arc<Core>,
     pages: Vec<u64>,
 }
@@ -113,7 +113,7 @@ pub(crate) struct Slots {
     regions: RwLock<Vec<Weak<Core>>>,
     /// Batches recycled so far: the clock by which an evicted page knows how long it was away.
     now: AtomicU32,
-    pub(crate) tally: Tally,
+    pub(crate) tally: ShardedCounters,
     background: OnceLock<Background>,
 }
 
@@ -142,7 +142,7 @@ impl Slots {
             is_ordered_by_use,
             regions: RwLock::default(),
             now: AtomicU32::new(1),
-            tally: Tally::default(),
+            tally: ShardedCounters::default(),
             background: OnceLock::new(),
         })
     }
@@ -212,7 +212,7 @@ impl Slots {
     }
 
     /// Whether a page evicted at `evicted` would still be here in a budget twice as large.
-    pub(crate) fn was_just_evicted(&self, evicted: u32) -> bool {
+    pub(crate) fn is_recently_evicted(&self, evicted: u32) -> bool {
         let batches = self.count / self.batch as u32;
         evicted != 0 && self.now().wrapping_sub(evicted) <= batches
     }
@@ -304,22 +304,22 @@ impl Slots {
         if !victims.is_empty() {
             self.now.fetch_add(1, Ordering::Relaxed);
         }
-        for Victims { region, mut pages } in victims {
+        for EvictionBatch { region, mut pages } in victims {
             failed = region.evict(&mut pages, &mut slots).or(failed);
         }
         (slots, failed)
     }
 
     /// Takes a batch of pages for eviction.
-    fn choose(&self, is_clean_only: bool) -> Vec<Victims> {
+    fn choose(&self, is_clean_only: bool) -> Vec<EvictionBatch> {
         let regions = self.regions.read();
-        let mut victims: Vec<Victims> = Vec::new();
+        let mut victims: Vec<EvictionBatch> = Vec::new();
         let mut take = |region: &Arc<Core>, page: u64| {
             let is_taken = region.cell(page).change(|word| word.begin_evict(is_clean_only)).is_ok();
             if is_taken {
                 match victims.iter_mut().find(|some| Arc::ptr_eq(&some.region, region)) {
                     Some(some) => some.pages.push(page),
-                    None => victims.push(Victims { region: Arc::clone(region), pages: vec![page] }),
+                    None => victims.push(EvictionBatch { region: Arc::clone(region), pages: vec![page] }),
                 }
             }
             is_taken
@@ -330,7 +330,7 @@ impl Slots {
                 hand.sweep(&regions, rounds * u64::from(self.count), self.batch, &mut take);
             }
             Order::Recency(recency) => {
-                let chosen = recency.victims(self.batch, |slot| self.look(&regions, slot, is_clean_only));
+                let chosen = recency.victims(self.batch, |slot| self.candidate_at(&regions, slot, is_clean_only));
                 for slot in chosen {
                     if let Some((region, page)) = self.owner(&regions, slot) {
                         take(&region, page);
@@ -349,7 +349,7 @@ impl Slots {
         (page < region.pages() && holds(region.cell(page).load(), slot)).then_some((region, page))
     }
 
-    fn look(&self, regions: &[Weak<Core>], slot: u32, is_clean_only: bool) -> Candidate {
+    fn candidate_at(&self, regions: &[Weak<Core>], slot: u32, is_clean_only: bool) -> Candidate {
         let Some((region, page)) = self.owner(regions, slot) else { return Candidate::Held };
         let word = region.cell(page).load();
         match word.begin_evict(is_clean_only) {

@@ -4,7 +4,7 @@ mod find;
 mod legacy;
 mod unified;
 
-use super::super::block_device::Device;
+use super::super::block_device::BlockDevice;
 use super::super::observer::{Observer, ObserverKind, Subject, boxed};
 use super::super::rates::{RateCalculator, RawValue};
 use super::pressure_stall::STALLS;
@@ -90,9 +90,9 @@ struct Hierarchies {
 
 impl WorkerCgroup {
     /// The group of the process `pid`, which runs the workload `name` on `device`.
-    pub(super) fn new(name: &str, pid: u32, device: Option<&Device>) -> Self {
+    pub(super) fn new(name: &str, pid: u32, device: Option<&BlockDevice>) -> Self {
         // The kernel accounts I/O to whole disks.
-        let disk = device.and_then(|device| Device::at(&device.disk_sysfs()));
+        let disk = device.and_then(|device| BlockDevice::at(&device.disk_sysfs()));
         let device = disk.map(|disk| format!("{}:{}", disk.major, disk.minor));
         Self { source: format!("{name}.cgroup"), pid, device, found: None, rates: RateCalculator::default() }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::super::block_device::Device;
+use super::super::super::block_device::BlockDevice;
 use super::super::super::nvme_controllers::nvme_controllers;
 use super::nand::{self, Count, NVME_LOGS};
 use super::reading::Reading;
@@ -44,7 +44,7 @@ impl DiskAnswer {
 }
 
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(super) struct SmartDisk {
     path: String,
     is_nvme: bool,
     /// The PCI id of its vendor.
@@ -53,8 +53,8 @@ pub(super) struct Disk {
     nand_log: Option<Option<usize>>,
 }
 
-impl Disk {
-    pub(super) fn new(device: &Device) -> Self {
+impl SmartDisk {
+    pub(super) fn new(device: &BlockDevice) -> Self {
         Self::at(&format!("/dev/{}", device.name), vendor(&device.sysfs))
     }
 
@@ -172,8 +172,8 @@ mod tests {
 
     const INTEL: u32 = 0x8086;
 
-    fn nvme(vendor: u32) -> Disk {
-        Disk::at("/dev/nvme0n1", Some(vendor))
+    fn nvme(vendor: u32) -> SmartDisk {
+        SmartDisk::at("/dev/nvme0n1", Some(vendor))
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
     fn the_utilisation_of_a_namespace_is_read_by_either_tool() {
         let script = Script::of_verbs(&[("id-ns", include_str!("samples/nvme_id_ns.json"))]);
         assert_eq!(nvme(INTEL).used_bytes(&script.as_nvme()), Some(244_190_646.0 * 4096.0));
-        assert_eq!(Disk::at("/dev/sda", None).used_bytes(&script.as_nvme()), None);
+        assert_eq!(SmartDisk::at("/dev/sda", None).used_bytes(&script.as_nvme()), None);
         assert_eq!(nvme(INTEL).used_bytes(&Tools::missing()), None);
         let by_smartctl = Script::printing(include_str!("samples/smartctl_nvme.json"), 0);
         assert!(nvme(INTEL).used_bytes(&by_smartctl.tools()).is_some());

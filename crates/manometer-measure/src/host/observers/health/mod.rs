@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use disk::{Disk, DiskAnswer};
+use disk::{DiskAnswer, SmartDisk};
 use reading::Reading;
 use serde_json::{Value, json};
 use tool::Tools;
@@ -52,7 +52,7 @@ pub fn utilisation_bytes(directory: &Path) -> Option<u64> {
     let layers = layers_of(&device_of(directory)?);
     let disks: Vec<&Layer> = layers.iter().filter(|layer| layer.kind == LayerKind::Disk).take(MAX_DISKS).collect();
     let tools = Tools::default();
-    let each: Option<Vec<f64>> = disks.iter().map(|layer| Disk::new(&layer.device).used_bytes(&tools)).collect();
+    let each: Option<Vec<f64>> = disks.iter().map(|layer| SmartDisk::new(&layer.device).used_bytes(&tools)).collect();
     each.filter(|each| !each.is_empty()).map(|each| each.iter().sum::<f64>() as u64)
 }
 
@@ -78,16 +78,16 @@ pub(super) struct Health {
 impl Health {
     /// The counters of the disks among `layers`; `None` if there is no disk.
     pub(super) fn of(layers: &[Layer]) -> Option<Self> {
-        let disks: Vec<Disk> = layers
+        let disks: Vec<SmartDisk> = layers
             .iter()
             .filter(|layer| layer.kind == LayerKind::Disk)
             .take(MAX_DISKS)
-            .map(|layer| Disk::new(&layer.device))
+            .map(|layer| SmartDisk::new(&layer.device))
             .collect();
         (!disks.is_empty()).then(|| Self::new(Tools::default(), disks))
     }
 
-    fn new(tools: Tools, mut disks: Vec<Disk>) -> Self {
+    fn new(tools: Tools, mut disks: Vec<SmartDisk>) -> Self {
         let (requests, requested) = channel();
         let (sender, answers) = channel();
         // The thread ends with the observer, which closes the channel.

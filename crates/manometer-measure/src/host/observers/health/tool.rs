@@ -33,7 +33,7 @@ pub(super) mod tests {
     use std::fs;
     use std::process::Command;
 
-    use super::super::disk::Disk;
+    use super::super::disk::SmartDisk;
     use super::*;
 
     /// A tool made for a test.
@@ -102,7 +102,7 @@ pub(super) mod tests {
         }
     }
 
-    pub fn sata(path: &str) -> Disk {
-        Disk::at(path, None)
+    pub fn sata(path: &str) -> SmartDisk {
+        SmartDisk::at(path, None)
     }
 }

@@ -9,19 +9,19 @@ use manometer_measure::plan::Settings;
 use manometer_workload::command;
 use manometer_workload::error::WorkloadError;
 use manometer_workload::files;
+use manometer_workload::interface::{
+    ChangeOutcome, DrainMode, Driver, PreparedWorkload, SamplingMode, Workload, WorkloadContext, WorkloadData,
+    WorkloadEvent,
+};
 use manometer_workload::io::{self as block_io, IoJob};
 use manometer_workload::kv;
 use manometer_workload::paths;
 use manometer_workload::replay;
-use manometer_workload::sample::{Counts, Sample};
+use manometer_workload::sample::{Sample, SampleCounts};
 use manometer_workload::script::ScriptStep;
 use manometer_workload::settings::WorkloadSettings;
-use manometer_workload::workload::{
-    ChangeOutcome, DrainMode, Driver, PreparedWorkload, SamplingMode, Workload, WorkloadContext, WorkloadData,
-    WorkloadEvent,
-};
 
-use crate::control::{Controls, Sink};
+use crate::control::{Controls, MessageSink};
 use crate::error::SessionError;
 use crate::protocol::{Control, DatabaseReuse, Job, Message};
 use crate::state_reader::StateReader;
@@ -43,9 +43,9 @@ const QUEUED_CONTROLS_MAX: usize = 64;
 const PROGRESS_STEPS: u64 = 100;
 
 /// The session of one workload: its control lines and its messages.
-pub struct Session<'a> {
+pub struct WorkerSession<'a> {
     controls: &'a Controls,
-    sink: &'a mut dyn Sink,
+    sink: &'a mut dyn MessageSink,
     clock: &'a dyn Clock,
     interval_ns: u64,
     /// Control lines that arrived too early, or while requests drained.
@@ -63,7 +63,7 @@ pub struct Session<'a> {
 pub fn run<C: Clock>(
     job: &Job,
     controls: &Controls,
-    sink: &mut dyn Sink,
+    sink: &mut dyn MessageSink,
     clock: &C,
 ) -> Result<WorkloadData, SessionError> {
     let interval_ns = job.interval_ms.saturating_mul(1_000_000);
@@ -83,20 +83,20 @@ pub fn run<C: Clock>(
 pub fn with_session<T>(
     interval_ns: u64,
     controls: &Controls,
-    sink: &mut dyn Sink,
+    sink: &mut dyn MessageSink,
     clock: &dyn Clock,
-    work: impl FnOnce(&mut Session<'_>) -> Result<T, WorkloadError>,
+    work: impl FnOnce(&mut WorkerSession<'_>) -> Result<T, WorkloadError>,
 ) -> Result<T, SessionError> {
     if interval_ns == 0 {
         return Err(SessionError::NoInterval);
     }
     let queued = VecDeque::new();
-    let mut session = Session { controls, sink, clock, interval_ns, queued, progress: None, disconnected: None };
+    let mut session = WorkerSession { controls, sink, clock, interval_ns, queued, progress: None, disconnected: None };
     let done = work(&mut session)?;
     session.disconnected.map_or(Ok(done), |error| Err(SessionError::Disconnected(error)))
 }
 
-fn dispatch<C: Clock>(job: &Job, session: &mut Session<'_>, clock: &C) -> Result<WorkloadData, WorkloadError> {
+fn dispatch<C: Clock>(job: &Job, session: &mut WorkerSession<'_>, clock: &C) -> Result<WorkloadData, WorkloadError> {
     let Job { name, directory, existing, seed, .. } = job.clone();
     let place = WorkloadContext { name, directory, existing, seed };
     match &job.workload {
@@ -115,7 +115,7 @@ fn dispatch<C: Clock>(job: &Job, session: &mut Session<'_>, clock: &C) -> Result
     }
 }
 
-impl Session<'_> {
+impl WorkerSession<'_> {
     fn send(&mut self, message: Message) {
         if self.disconnected.is_none() {
             self.disconnected = self.sink.send(message).err();
@@ -123,7 +123,7 @@ impl Session<'_> {
     }
 }
 
-impl Driver for Session<'_> {
+impl Driver for WorkerSession<'_> {
     fn progress(&mut self, activity: &str, done: u64, total: u64) -> ControlFlow<()> {
         let step = done.saturating_mul(PROGRESS_STEPS) / total.max(1);
         if !self.progress.as_ref().is_some_and(|(before, at)| before == activity && *at == step) {
@@ -169,7 +169,7 @@ impl Driver for Session<'_> {
 
 /// The loop of one prepared workload.
 struct WorkerLoop<'a, 's> {
-    session: &'a mut Session<'s>,
+    session: &'a mut WorkerSession<'s>,
     workload: &'a mut dyn Workload,
     reader: Option<StateReader>,
     script: VecDeque<ScriptStep>,
@@ -359,8 +359,8 @@ impl WorkerLoop<'_, '_> {
         }
     }
 
-    fn send_sample(&mut self, counts: Counts, t_ns: u64) {
-        let Counts { operations, dropped, state } = counts;
+    fn send_sample(&mut self, counts: SampleCounts, t_ns: u64) {
+        let SampleCounts { operations, dropped, state } = counts;
         let length_ns = t_ns.saturating_sub(self.sampled_ns);
         self.sampled_ns = t_ns;
         let mut sample = Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None };

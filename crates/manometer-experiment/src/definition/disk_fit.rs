@@ -6,7 +6,7 @@ use manometer_workload::settings::WorkloadSettings;
 use serde::{Deserialize, Serialize};
 
 use super::resolved::set_in_table;
-use super::{Experiment, Workload};
+use super::{Experiment, ExperimentWorkload};
 
 /// How far the data of the experiments in one device directory shrink, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub(crate) fn decimal_exponent(number: f64) -> i32 {
 
 impl Experiment {
     /// Whether the data of `workload` may shrink to fit the disk.
-    fn may_shrink(&self, workload: &Workload) -> bool {
+    fn may_shrink(&self, workload: &ExperimentWorkload) -> bool {
         self.fit || workload.settings.scales_to_disk()
     }
 

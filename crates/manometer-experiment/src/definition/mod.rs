@@ -17,7 +17,7 @@ mod workload;
 use std::path::PathBuf;
 
 use manometer_measure::event::Finding;
-use manometer_measure::plan::{Criterion, Goal};
+use manometer_measure::plan::{Criterion, PlanGoal};
 use manometer_measure::{ByteSize, Span};
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub use prepare::{Precondition, PrepareSettings};
 pub use referenced_files::ReferencedFiles;
 pub(crate) use resolved::without_write_budget;
 pub use sweep::{PhaseStop, RepeatStop, RunOrder, SweepRules, SweepStop};
-pub use workload::Workload;
+pub use workload::ExperimentWorkload;
 
 /// The key by which a sweep changes the device's I/O scheduler.
 pub(crate) const DEVICE_SCHEDULER: &str = "device.scheduler";
@@ -46,7 +46,7 @@ pub struct Experiment {
     /// The judged metric of the primary.
     pub criterion: Criterion,
     /// What the result has to meet.
-    pub goal: Option<Goal>,
+    pub goal: Option<PlanGoal>,
     /// The sample interval.
     pub interval: Span,
     /// The device directory: all data are written below it.
@@ -60,7 +60,7 @@ pub struct Experiment {
     /// The device's I/O scheduler during the run; unchanged where there is none.
     pub scheduler: Option<String>,
     /// The workload whose performance is judged.
-    pub primary: Option<Workload>,
+    pub primary: Option<ExperimentWorkload>,
     /// The neighbours, every instance on its own.
     pub neighbours: Vec<Neighbour>,
     /// The lengths of the phases.
@@ -91,7 +91,7 @@ pub struct Neighbour {
     /// The table's name, which all its instances share.
     pub table: String,
     /// The workload itself.
-    pub workload: Workload,
+    pub workload: ExperimentWorkload,
 }
 
 /// The lengths of the phases.
@@ -155,28 +155,28 @@ pub struct PlanStep {
 impl Experiment {
     /// The workloads whose settings phases may change, in the order of [`SettingChange::workload`]: the neighbours, then
     /// the primary.
-    pub fn changeable_workloads(&self) -> impl Iterator<Item = &Workload> {
+    pub fn changeable_workloads(&self) -> impl Iterator<Item = &ExperimentWorkload> {
         self.neighbours.iter().map(|one| &one.workload).chain(self.primary.iter())
     }
 
     /// All workloads: the primary, then the neighbours.
-    pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
+    pub fn workloads(&self) -> impl Iterator<Item = &ExperimentWorkload> {
         self.primary.iter().chain(self.neighbours.iter().map(|one| &one.workload))
     }
 
     /// All workloads, each with the name of the table that defines it.
-    fn workloads_by_table(&self) -> impl Iterator<Item = (&str, &Workload)> {
+    fn workloads_by_table(&self) -> impl Iterator<Item = (&str, &ExperimentWorkload)> {
         let neighbours = self.neighbours.iter().map(|one| (one.table.as_str(), &one.workload));
         self.primary.iter().map(|primary| (primary.name.as_str(), primary)).chain(neighbours)
     }
 
     /// The workload called `name`, and its index in [`Experiment::workloads`].
-    pub(crate) fn workload(&self, name: &str) -> Option<(usize, &Workload)> {
+    pub(crate) fn workload(&self, name: &str) -> Option<(usize, &ExperimentWorkload)> {
         self.workloads().enumerate().find(|(_, workload)| workload.name == name)
     }
 
     /// Whether `workload` is the primary.
-    pub(crate) fn is_primary(&self, workload: &Workload) -> bool {
+    pub(crate) fn is_primary(&self, workload: &ExperimentWorkload) -> bool {
         self.primary.as_ref().is_some_and(|primary| primary.name == workload.name)
     }
 

@@ -2,7 +2,7 @@
 
 use manometer_measure::plan::Settings;
 
-use super::{Experiment, PlanStep, SettingChange, Workload, format_value};
+use super::{Experiment, ExperimentWorkload, PlanStep, SettingChange, format_value};
 
 /// The neighbours in one phase, and the settings that have changed by then.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ pub(crate) fn invalid_phase(experiment: &Experiment, block_size_bytes: u64) -> O
 }
 
 /// Every workload of `experiment`, as it starts and as each phase changes it.
-pub(crate) fn workloads_in_phases(experiment: &Experiment) -> Vec<Workload> {
+pub(crate) fn workloads_in_phases(experiment: &Experiment) -> Vec<ExperimentWorkload> {
     let mut all: Vec<_> = experiment.workloads().cloned().collect();
     for state in phase_states(experiment) {
         let workloads = experiment.changeable_workloads().zip(&state.changed);

@@ -8,7 +8,7 @@ use crate::limits::{Isolation, IsolationSetting, Limits};
 
 /// A workload: its name, settings and isolation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Workload {
+pub struct ExperimentWorkload {
     /// Its name in the recording.
     pub name: String,
     /// What it does.
@@ -19,7 +19,7 @@ pub struct Workload {
     pub limits: Limits,
 }
 
-impl Workload {
+impl ExperimentWorkload {
     /// A workload without isolation and limits.
     pub(crate) fn new(name: String, settings: WorkloadSettings) -> Self {
         Self { name, settings, isolation: Isolation::None, limits: Limits::default() }
@@ -53,7 +53,7 @@ impl Workload {
     /// The same workload with all of `settings`.
     ///
     /// # Errors
-    /// As of [`Workload::with`].
+    /// As of [`ExperimentWorkload::with`].
     pub(crate) fn with_all(&self, settings: &Settings) -> Result<Self, String> {
         settings.iter().try_fold(self.clone(), |workload, (name, value)| workload.with(name, value))
     }
@@ -61,7 +61,7 @@ impl Workload {
     /// The same workload with the settings that `phase` gives it.
     ///
     /// # Errors
-    /// As of [`Workload::with`].
+    /// As of [`ExperimentWorkload::with`].
     pub(crate) fn in_phase(&self, phase: &Phase) -> Result<Self, String> {
         self.with_all(&self.settings_in(phase))
     }

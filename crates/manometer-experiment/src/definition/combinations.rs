@@ -6,7 +6,7 @@ use manometer_measure::event::{Finding, Severity};
 use serde_json::Value;
 
 use super::resolved::{remove_limit_in_table, set_in_table, set_limit_in_table};
-use super::{DEVICE_SCHEDULER, Experiment, Workload, format_settings};
+use super::{DEVICE_SCHEDULER, Experiment, ExperimentWorkload, format_settings};
 use crate::limits::{Isolation, IsolationSetting};
 
 impl Experiment {
@@ -85,7 +85,7 @@ impl Experiment {
     }
 
     /// The workloads of the table `name`.
-    fn workloads_of_table_mut(&mut self, name: &str) -> impl Iterator<Item = &mut Workload> {
+    fn workloads_of_table_mut(&mut self, name: &str) -> impl Iterator<Item = &mut ExperimentWorkload> {
         let primary = self.primary.iter_mut().filter(move |primary| primary.name == name);
         let instances = self.neighbours.iter_mut().filter(move |one| one.table == name).map(|one| &mut one.workload);
         primary.chain(instances)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::{Experiment, Workload};
+use super::{Experiment, ExperimentWorkload};
 
 /// Hashes of files (rapidhash V3 of their bytes) by path; nothing for a file that cannot be read.
 pub type ReferencedFiles = BTreeMap<PathBuf, Option<String>>;
@@ -16,7 +16,7 @@ impl Experiment {
     /// The files that it extends are a part of the resolved file already.
     pub fn referenced_files(&self) -> ReferencedFiles {
         let mut paths = BTreeSet::new();
-        let workloads: Vec<&Workload> = self.changeable_workloads().collect();
+        let workloads: Vec<&ExperimentWorkload> = self.changeable_workloads().collect();
         workloads.iter().for_each(|workload| paths.extend(workload.settings.files_named()));
         let ladder = self.ladder.iter().flat_map(|key| {
             key.targets

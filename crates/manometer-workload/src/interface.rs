@@ -15,7 +15,7 @@ use manometer_target::engine::external::ExternalCleanup;
 use rapidhash::v3::rapidhash_v3;
 
 use crate::error::WorkloadError;
-use crate::sample::{Counts, Sample};
+use crate::sample::{Sample, SampleCounts};
 use crate::script::ScriptStep;
 
 /// What a session drives: a prepared workload. Times are nanoseconds of the session's clock.
@@ -69,7 +69,7 @@ pub trait Workload {
     fn apply_change(&mut self, now_ns: u64) -> Result<ChangeOutcome, WorkloadError>;
 
     /// The counts since the last call; nothing for a workload that emits its own samples.
-    fn take_counts(&mut self, now_ns: u64) -> Option<Counts>;
+    fn take_counts(&mut self, now_ns: u64) -> Option<SampleCounts>;
 
     /// The events since the last call.
     fn take_events(&mut self) -> Vec<WorkloadEvent> {
@@ -107,7 +107,7 @@ pub enum ChangeOutcome {
         /// The settings that changed, with their new values.
         settings: Settings,
         /// The counts up to it, where a sample ends there.
-        counts: Option<Counts>,
+        counts: Option<SampleCounts>,
         /// The new timetable, where that changed.
         script: Option<Vec<ScriptStep>>,
     },
