@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use backpath::fuse::{DirectoryFileSystem, MountOptions, PathFileSystem, StoredFileSystem, spawn};
 use backpath::metadata::{MemoryKeyValue, MetadataStore};
 use backpath::{Errno, Options};
-use manometer_testing::{Cause, scratch_directory, skip};
+use manometer_testing::{Cause, command_as, scratch_directory, skip};
 
 /// Users without rights.
 const NOBODY: u32 = 65534;
@@ -71,12 +71,10 @@ fn clock() -> SystemTime {
     SystemTime::now()
 }
 
-/// Whether a shell of this user succeeds; the path is its `$1`. It begins in the root of the mount: the directories above
-/// may be root's alone.
+/// Whether a shell of this user succeeds; the path is its `$1`.
 fn may(root: &Path, uid: u32, script: &str, path: &Path) -> bool {
-    let mut command = Command::new("setpriv");
-    command.args([format!("--reuid={uid}"), format!("--regid={uid}"), "--clear-groups".to_owned()]);
-    command.args(["sh", "-c", script, "sh"]).arg(path.strip_prefix(root).unwrap()).current_dir(root);
+    let mut command = command_as(uid, root, "sh");
+    command.args(["-c", script, "sh"]).arg(path.strip_prefix(root).unwrap());
     command.output().unwrap().status.success()
 }
 

@@ -3,11 +3,10 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use manometer_testing::{Cause, installed, skip};
+use manometer_testing::{Cause, command_as, installed, skip};
 use rustix::process::Signal;
 
 use crate::support::{CommandOutput, Running, Scene, wait_for};
@@ -100,15 +99,12 @@ fn use_it(root: &Path) {
     assert_eq!(fs::metadata(root.join("second")).unwrap().nlink(), 2);
     symlink("moved/deep/file", root.join("link")).unwrap();
     assert_eq!(fs::read_to_string(root.join("link")).unwrap(), "written");
-    let reads = |path: &Path| {
-        let mut command = Command::new("cat");
-        command.arg(path).uid(NOBODY).gid(NOBODY).output().unwrap().status.success()
-    };
+    let reads = |path| command_as(NOBODY, root, "cat").arg(path).output().unwrap().status.success();
     for (mode, expected) in [(0o755, true), (0o700, false), (0o711, true), (0o744, false)] {
         fs::set_permissions(root.join("moved"), fs::Permissions::from_mode(mode)).unwrap();
-        assert_eq!(reads(&root.join("moved/deep/file")), expected, "{mode:o}");
+        assert_eq!(reads("moved/deep/file"), expected, "{mode:o}");
     }
-    assert!(reads(&root.join("second")), "the other name does not lead through the closed directory");
+    assert!(reads("second"), "the other name does not lead through the closed directory");
     let mut names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert!(names.iter().any(|name| name == "moved") && names.iter().any(|name| name == "link"), "{names:?}");
@@ -342,13 +338,11 @@ fn who_may_not_mount_is_told_what_is_missing() {
     }
     let scene = scene();
     fs::set_permissions(scene.path("target"), fs::Permissions::from_mode(0o777)).unwrap();
-    let mut command = Command::new(manometer_testing::binary("manometer"));
-    command.args(["backpath", "mount", "source", "target"]).current_dir(scene.path(".")).uid(NOBODY).gid(NOBODY);
+    fs::hard_link(manometer_testing::binary("manometer"), scene.path("manometer")).unwrap();
     // Without a helper that mounts for everybody.
-    let Ok(output) = command.env("PATH", "").env("FUSERMOUNT_PATH", "/no/such/helper").stdin(Stdio::null()).output()
-    else {
-        return skip(Cause::Root, "another user may not run the program where it was built");
-    };
+    let mut command = command_as(NOBODY, &scene.path("."), "env");
+    command.args(["PATH=", "FUSERMOUNT_PATH=/no/such/helper", "./manometer", "backpath", "mount", "source", "target"]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("target: cannot be mounted") && error.contains("fuse3"), "{error}");
