@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn above_the_bound_it_says_what_is_estimated_and_how_well() {
-        let mut summary = TraceSummary::knowing(1_000);
+        let mut summary = TraceSummary::with_known_max(1_000);
         let get =
             |key: u64| Record { value_size: Some(100), client: Some(key % 7), ..Record::new(TraceOperation::Get, key) };
         let read = |block: u64| Record::block(TraceOperation::Read, 1, block << 21, 512, 4096);
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_footprint_that_cannot_be_sampled_is_null_with_its_reason() {
-        let mut summary = TraceSummary::knowing(4);
+        let mut summary = TraceSummary::with_known_max(4);
         let read = |offset, size| Record::block(TraceOperation::Read, 0, offset, 512, size);
         summary.add(&(0..9).map(|block| read(block << 21, 512)).collect::<Vec<_>>());
         summary.add(&[read(0, u64::MAX)]);
