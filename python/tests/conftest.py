@@ -19,6 +19,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         skipped.write(f"{cause}\tpython::{report.nodeid}\t{' '.join(detail.split())}\n")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def lock_directory(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Lets the workers of pytest-xdist run experiments at once on one disk: no test reads how fast they were."""
+    os.environ["MANOMETER_LOCK_DIRECTORY"] = str(tmp_path_factory.mktemp("locks"))
+
+
 @pytest.fixture(scope="session")
 def needs_program() -> str:
     try:
