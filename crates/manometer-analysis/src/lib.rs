@@ -47,6 +47,7 @@ pub mod real_vs_synthetic;
 mod recording_data;
 mod rounds_result;
 pub mod rules;
+pub mod runs_verdict;
 pub mod scale;
 pub mod statistics;
 pub mod steady_state;

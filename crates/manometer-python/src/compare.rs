@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_analysis::compare::{self as analysis, ComparedRuns, compare_pair, compare_series};
-use manometer_analysis::verdict::judge_runs;
+use manometer_analysis::runs_verdict::judge_runs;
 use manometer_measure as measure;
 use manometer_report::AnalysedRecording;
 use pyo3::prelude::*;

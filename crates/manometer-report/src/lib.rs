@@ -37,8 +37,8 @@ mod example;
 
 use std::path::{Path, PathBuf};
 
+use manometer_analysis::runs_verdict::RunWithSummary;
 use manometer_analysis::summary::RunSummary;
-use manometer_analysis::verdict::RunWithSummary;
 use manometer_measure::plan::Settings;
 use manometer_measure::suggest::did_you_mean;
 use manometer_measure::{Recording, RecordingError};

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use manometer_analysis::compare;
+use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs};
 use manometer_analysis::summary::RunSummary;
-use manometer_analysis::verdict::{RunWithSummary, RunsVerdict, judge_runs};
 use manometer_measure::Recording;
 use manometer_measure::event::Finding;
 use manometer_measure::recording;

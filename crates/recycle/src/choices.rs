@@ -1,4 +1,4 @@
-//! What users choose by name: policies, replacements, who answers faults.
+//! What users choose: policies, replacements, who answers faults, how pages will be used.
 
 use std::str::FromStr;
 
@@ -42,6 +42,21 @@ pub enum Faults {
     /// A thread of the region: slower by two context switches, but system calls work, too. Needs
     /// `vm.unprivileged_userfaultfd = 1`, the capability `CAP_SYS_PTRACE`, or access to `/dev/userfaultfd`.
     Thread,
+}
+
+/// How pages will be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Unknown: streams are noticed.
+    Normal,
+    /// In no order: pages are read one by one.
+    Random,
+    /// In order: many pages are read at once.
+    Sequential,
+    /// Soon: they are read now, as many as half the budget holds.
+    WillNeed,
+    /// Not soon: dirty ones are written, and all are evicted.
+    DontNeed,
 }
 
 /// A name that is none of those possible.

@@ -59,8 +59,10 @@ mod mapped;
 mod mapping;
 mod options;
 mod page;
+mod page_runs;
 mod pin;
 mod read_ahead;
+mod recovery;
 mod region;
 mod residents;
 mod signal;
@@ -69,12 +71,13 @@ mod system;
 mod userfaultfd;
 
 pub use self::core::Budget;
-pub use choices::{Faults, Policy, Replacement, UnknownName};
+pub use choices::{Advice, Faults, Policy, Replacement, UnknownName};
 pub use counters::Counters;
 pub use error::{Error, Result};
 pub use mapping::{MappedPin, Mapping};
-pub use options::{Advice, OnError, Options, Recovery};
+pub use options::Options;
 pub use pin::{PagePin, PagePinMut};
+pub use recovery::{OnError, Recovery};
 pub use region::Region;
 
 /// Bytes of a page.

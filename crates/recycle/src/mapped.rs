@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 
-use crate::core::write_out::consecutive;
+use crate::page_runs::{consecutive, near};
 use crate::system::Memory;
 use crate::userfaultfd::{Fault, Userfaultfd};
 use crate::{Error, Faults, PAGE_BYTES, Result};
@@ -111,18 +111,6 @@ impl MappedMemory {
     }
 }
 
-/// The ranges that these pages, in ascending order, lie in, where gaps of up to `most` pages do not separate.
-fn near(pages: &[u64], most: u64) -> Vec<Range<u64>> {
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for page in pages {
-        match ranges.last_mut() {
-            Some(range) if *page - range.end <= most => range.end = page + 1,
-            _ => ranges.push(*page..page + 1),
-        }
-    }
-    ranges
-}
-
 fn unsupported(faults: Faults, source: io::Error) -> Error {
     let remedy = match faults {
         Faults::Signal => {
@@ -140,13 +128,6 @@ fn unsupported(faults: Faults, source: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn near_pages_are_protected_together() {
-        assert_eq!(near(&[], 10), []);
-        assert_eq!(near(&[1, 2, 5, 40], 10), [1..6, 40..41]);
-        assert_eq!(near(&[0, 11, 30], 10), [0..12, 30..31]);
-    }
 
     #[test]
     fn a_refusal_names_a_remedy() {

@@ -1,38 +1,11 @@
 //! How a region is set up.
 
 use std::fmt;
-use std::sync::Arc;
 
+use crate::Result;
 use crate::choices::{Faults, Policy, Replacement};
 use crate::core::{Budget, EvictionRules};
-use crate::{Error, Result};
-
-/// How pages will be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Advice {
-    /// Unknown: streams are noticed.
-    Normal,
-    /// In no order: pages are read one by one.
-    Random,
-    /// In order: many pages are read at once.
-    Sequential,
-    /// Soon: they are read now, as many as half the budget holds.
-    WillNeed,
-    /// Not soon: dirty ones are written, and all are evicted.
-    DontNeed,
-}
-
-/// What becomes of an access whose page cannot be provided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
-    /// Try again: the handler has waited, or made room.
-    Retry,
-    /// Give up: a method returns the error; an access to mapped memory receives SIGBUS, as with `mmap`.
-    Fail,
-}
-
-/// Decides about errors of accesses to mapped memory, and learns of errors that no call can return.
-pub type OnError = Arc<dyn Fn(&Error) -> Recovery + Send + Sync>;
+use crate::recovery::OnError;
 
 /// How a region is set up. `Options { memory: 1 << 30, ..Options::default() }`.
 #[derive(Clone)]

@@ -154,7 +154,7 @@ impl Reason {
 }
 
 /// `sentence` with its first letter in upper case.
-pub(super) fn capitalised(sentence: &str) -> String {
+pub(crate) fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -129,7 +129,7 @@ fn size(value: &Value) -> String {
 }
 
 /// What a sweep sets, named as a person would: `512 KiB blocks`, `dsync = true`.
-pub(super) fn swept(key: &str, value: &Value) -> String {
+pub(crate) fn swept(key: &str, value: &Value) -> String {
     let (_, setting) = key.split_once('.').unwrap_or(("", key));
     match setting {
         "block_size" | "write_ratio" | "random_ratio" | "threads" => {
@@ -142,7 +142,7 @@ pub(super) fn swept(key: &str, value: &Value) -> String {
 }
 
 /// `one`, `one and another`, `one, another and a third`.
-pub(super) fn enumerated(parts: &[String]) -> String {
+pub(crate) fn enumerated(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [only] => only.clone(),

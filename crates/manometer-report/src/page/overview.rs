@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use manometer_analysis::compare;
+use manometer_analysis::runs_verdict::{RunsVerdict, judge_runs};
 use manometer_analysis::summary::{PhaseSummary, RunSummary};
-use manometer_analysis::verdict::{Conclusion, RunsVerdict, judge_runs};
+use manometer_analysis::verdict::Conclusion;
 use manometer_measure::Recording;
 
 use super::html::escape;

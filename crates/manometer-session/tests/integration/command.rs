@@ -9,10 +9,9 @@ use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::worker_loop;
 use manometer_workload::command::{CommandError, CommandSettings, validate};
-use manometer_workload::error::WorkloadError;
 use manometer_workload::settings::WorkloadSettings;
 
-use crate::support::workload_error;
+use crate::support::kind_error;
 
 fn settings(value: Value) -> CommandSettings {
     serde_json::from_value(value).unwrap()
@@ -49,11 +48,7 @@ fn run_with(
         Ok(())
     };
     let outcome = worker_loop::run(&job, &Controls::new(receiver), &mut sink, &MonotonicClock);
-    let error = |error| match workload_error(error) {
-        WorkloadError::Command(error) => error,
-        other => panic!("{other}"),
-    };
-    (outcome.map(drop).map_err(error), messages)
+    (outcome.map(drop).map_err(kind_error), messages)
 }
 
 fn folder() -> tempfile::TempDir {

@@ -9,12 +9,11 @@ use manometer_measure::MonotonicClock;
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Job, Message};
 use manometer_session::worker_loop;
-use manometer_workload::error::WorkloadError;
 use manometer_workload::files::FilesError;
 use manometer_workload::sample::Sample;
 use serde_json::{Value, json};
 
-use crate::support::workload_error;
+use crate::support::kind_error;
 
 /// A folder on a disk.
 pub fn disk() -> tempfile::TempDir {
@@ -34,11 +33,7 @@ pub fn drive(
         Ok(())
     };
     let result = worker_loop::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
-    let error = |error| match workload_error(error) {
-        WorkloadError::Files(error) => error,
-        other => panic!("{other}"),
-    };
-    (result.map(drop).map_err(error), received)
+    (result.map(drop).map_err(kind_error), received)
 }
 
 /// Prepares the files, then stops.

@@ -10,14 +10,13 @@ use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::worker_loop;
 use manometer_target::engine::EngineError;
 use manometer_testing::{Cause, scratch_directory, skip};
-use manometer_workload::error::WorkloadError;
 use manometer_workload::replay::{
     MissAction, ReplayError, ReplayModel, ReplaySettings, START, Timing, TraceFile, TraceShare,
 };
 use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 
-use crate::support::workload_error;
+use crate::support::kind_error;
 
 /// The messages and the result of a replay.
 #[derive(Debug, Default)]
@@ -84,10 +83,7 @@ fn run_with(
     };
     let controls_in = Controls::new(controlled);
     let ended = worker_loop::run(&job(dir.path().join("data"), settings), &controls_in, &mut sink, &MonotonicClock);
-    ended.map_err(|error| match workload_error(error) {
-        WorkloadError::Replay(error) => error,
-        other => panic!("{other}"),
-    })?;
+    ended.map_err(kind_error::<ReplayError>)?;
     drop(controls);
     Ok(output)
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use manometer_target::engine::EngineError;
 
+use crate::error::WorkloadError;
 use crate::setting_error::SettingError;
 
 /// Why an external program's workload failed.
@@ -61,4 +62,11 @@ pub enum CommandError {
         /// The last lines.
         last: String,
     },
+}
+
+impl From<CommandError> for WorkloadError {
+    fn from(error: CommandError) -> Self {
+        let is_wrong_request = matches!(error, CommandError::Setting(_));
+        Self::of_kind(error, is_wrong_request)
+    }
 }

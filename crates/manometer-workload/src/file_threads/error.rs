@@ -8,6 +8,7 @@ use manometer_measure::host::mount::free_bytes;
 use manometer_target::engine::EngineError;
 use manometer_target::file::FileError;
 
+use crate::error::WorkloadError;
 use crate::setting_error::SettingError;
 
 /// Why a workload of files failed.
@@ -117,6 +118,13 @@ impl FilesError {
             io::ErrorKind::UnexpectedEof => Self::Truncated(path),
             _ => Self::Operation { operation, path, source },
         }
+    }
+}
+
+impl From<FilesError> for WorkloadError {
+    fn from(error: FilesError) -> Self {
+        let is_wrong_request = matches!(error, FilesError::Setting(_));
+        Self::of_kind(error, is_wrong_request)
     }
 }
 

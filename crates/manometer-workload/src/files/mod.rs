@@ -14,6 +14,7 @@ mod file_pool;
 mod file_tree;
 mod fileserver;
 mod oltp;
+mod oltp_ratios;
 mod plan;
 mod run;
 mod settings;

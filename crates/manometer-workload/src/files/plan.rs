@@ -4,7 +4,7 @@ use manometer_measure::{ByteSize, Rate};
 use manometer_target::engine::directory::DatabaseManifest;
 use serde_json::Value;
 
-use super::oltp::ratios::WRITTEN_PER_READ_BYTES;
+use super::oltp_ratios::WRITTEN_PER_READ_BYTES;
 use super::settings::{FilesSettings, Personality};
 use crate::file_threads::{FileOperation, check_threads};
 use crate::setting_error::SettingError;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use manometer_target::file::FileError;
 
+use crate::error::WorkloadError;
 use crate::replay::ReplayError;
 use crate::script::ScriptError;
 use crate::setting_error::SettingError;
@@ -87,5 +88,12 @@ impl IoError {
             Self::Trace(error) => error.setting(),
             _ => "",
         }
+    }
+}
+
+impl From<IoError> for WorkloadError {
+    fn from(error: IoError) -> Self {
+        let is_wrong_request = error.is_wrong_request();
+        Self::of_kind(error, is_wrong_request)
     }
 }

@@ -4,6 +4,8 @@ use manometer_measure::suggest::did_you_mean;
 use manometer_target::engine::EngineError;
 use manometer_target::engine::value::ValueError;
 
+use crate::error::WorkloadError;
+
 /// Why a `kv` workload cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -180,5 +182,12 @@ impl KvError {
             | Self::BadLine { .. } => "workload",
             Self::Lost { .. } | Self::Found { .. } | Self::Wrong { .. } | Self::Pin { .. } | Self::Panicked => "",
         }
+    }
+}
+
+impl From<KvError> for WorkloadError {
+    fn from(error: KvError) -> Self {
+        let is_wrong_request = error.is_wrong_request();
+        Self::of_kind(error, is_wrong_request)
     }
 }

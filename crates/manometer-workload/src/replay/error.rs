@@ -3,6 +3,8 @@
 use manometer_target::engine::EngineError;
 use manometer_trace::TraceError;
 
+use crate::error::WorkloadError;
+
 /// Why a replay cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -71,5 +73,12 @@ impl ReplayError {
             Self::Engine(error) => error.is_wrong_request(),
             Self::Changed { .. } | Self::Panicked => false,
         }
+    }
+}
+
+impl From<ReplayError> for WorkloadError {
+    fn from(error: ReplayError) -> Self {
+        let is_wrong_request = error.is_wrong_request();
+        Self::of_kind(error, is_wrong_request)
     }
 }

@@ -256,5 +256,6 @@ fn a_thread_that_panics_ends_the_replay_of_the_others() {
     let engine = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
     let plan = ReplayPlan::new(&settings).unwrap();
     let ended = replay(&plan, 1, &engine, &MonotonicClock, &mut RunToEnd, false);
-    assert!(matches!(ended, Err(WorkloadError::Replay(ReplayError::Panicked))), "{ended:?}");
+    let WorkloadError::Failed(error) = ended.unwrap_err() else { panic!("it did not fail") };
+    assert!(matches!(error.downcast_ref(), Some(ReplayError::Panicked)), "{error}");
 }

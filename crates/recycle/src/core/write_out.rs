@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::core::Core;
 use crate::counters::Event;
+use crate::page_runs::consecutive;
 use crate::storage::Run;
 use crate::{Error, PAGE_BYTES};
 
@@ -80,29 +81,5 @@ fn write_runs(core: &Core, pages: &[u64], outcome: &mut Outcome) {
             let error = Error::io("write", run.offset, run.bytes() as u64)(source);
             outcome.fail(pages[span].iter().copied(), error);
         }
-    }
-}
-
-/// The places in `pages` of pages that follow each other, at most `most` in a piece.
-pub(crate) fn consecutive(pages: &[u64], most: u64) -> Vec<Range<usize>> {
-    let mut spans: Vec<Range<usize>> = Vec::new();
-    for (index, page) in pages.iter().enumerate() {
-        match spans.last_mut() {
-            Some(span) if pages[span.end - 1] + 1 == *page && (span.len() as u64) < most => span.end = index + 1,
-            _ => spans.push(index..index + 1),
-        }
-    }
-    spans
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_are_merged_up_to_the_longest_run() {
-        assert_eq!(consecutive(&[], 4), []);
-        assert_eq!(consecutive(&[3, 4, 5, 9, 11, 12], 4), [0..3, 3..4, 4..6]);
-        assert_eq!(consecutive(&[0, 1, 2], 2), [0..2, 2..3]);
     }
 }

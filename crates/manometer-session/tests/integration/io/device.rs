@@ -12,11 +12,10 @@ use manometer_target::file::{Completion, DataGenerator, FileError, IoBackend, Io
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Message};
 use manometer_session::worker_loop::with_session;
-use manometer_workload::error::WorkloadError;
 use manometer_workload::io::{BlockTrace, IoError, IoFiles, IoRequests, IoSettings};
 use manometer_workload::sample::Sample;
 
-use crate::support::workload_error;
+use crate::support::kind_error;
 
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
 /// Not a multiple of the interval.
@@ -156,12 +155,8 @@ pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)
     let result = with_session(SECOND_NS, &Controls::new(receiver), &mut sink, &*clock, |session| {
         requests.send(session, &*clock)
     });
-    let result = result.map_err(|error| match workload_error(error) {
-        WorkloadError::Io(error) => error,
-        other => panic!("{other}"),
-    });
     let log = std::mem::take(&mut *log.lock().unwrap());
-    RunResult { result, messages, log, clock }
+    RunResult { result: result.map_err(kind_error), messages, log, clock }
 }
 
 fn type_lines(lines: &mut VecDeque<(usize, Control)>, samples: usize, controls: &Sender<Control>) {

@@ -9,17 +9,13 @@ mod requests;
 use manometer_measure::MonotonicClock;
 use manometer_session::control::{Controls, MessageSink};
 use manometer_session::worker_loop::with_session;
-use manometer_workload::error::WorkloadError;
 use manometer_workload::io::{self, IoError, IoJob};
 
-use crate::support::workload_error;
+use crate::support::kind_error;
 
 /// Runs `job` with samples every 5 ms.
 fn run_job(job: &IoJob, controls: &Controls, sink: &mut dyn MessageSink) -> Result<(), IoError> {
     let ended =
         with_session(5_000_000, controls, sink, &MonotonicClock, |session| io::run(job, session, &MonotonicClock));
-    ended.map_err(|error| match workload_error(error) {
-        WorkloadError::Io(error) => error,
-        other => panic!("{other}"),
-    })
+    ended.map_err(kind_error)
 }

@@ -12,14 +12,13 @@ use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::worker_loop;
 use manometer_target::engine::{EngineOptions, OpenRequest};
 use manometer_testing::{Cause, SmallDisk, skip};
-use manometer_workload::error::WorkloadError;
 use manometer_workload::interface::WorkloadData;
 use manometer_workload::kv::{KvError, KvSettings, LoadMethod};
 use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::json;
 
-use crate::support::workload_error;
+use crate::support::kind_error;
 
 /// A directory on a disk.
 fn disk() -> tempfile::TempDir {
@@ -60,11 +59,7 @@ fn drive(
         Ok(())
     };
     let result = worker_loop::run(job, &Controls::new(receiver), &mut sink, &MonotonicClock);
-    let error = |error| match workload_error(error) {
-        WorkloadError::Kv(error) => error,
-        other => panic!("{other}"),
-    };
-    (result.map_err(error), received)
+    (result.map_err(kind_error), received)
 }
 
 /// Sends `go` when ready, and stops after `count` samples with requests.

@@ -5,9 +5,9 @@ use std::io;
 use manometer_target::file::{self, BackendOptions, Completion, DataGenerator, IoBackend, IoOperation, Submission};
 
 use super::super::FilesError;
-use super::ratios::BATCH;
 use super::{BlockChooser, Database};
 use crate::file_threads::{FileOperation, ThreadContext, ThreadEnd};
+use crate::files::oltp_ratios::BATCH;
 
 /// The longest wait for writes between two polls.
 const GATE_POLL_NS: u64 = 10_000_000;

@@ -10,8 +10,8 @@ use super::super::FilesError;
 use super::super::aligned_buffer::AlignedBuffer;
 use super::super::plan::LOG_FILE_BYTES;
 use super::Database;
-use super::ratios::LOG_REQUEST_BYTES;
 use crate::file_threads::{FileOperation, ThreadContext, ThreadEnd};
+use crate::files::oltp_ratios::LOG_REQUEST_BYTES;
 
 pub(super) fn work(database: &Database, shared: &ThreadContext<'_>, index: u32) -> Result<(), ThreadEnd> {
     let file = open(&database.log, database.direct)?;

@@ -5,7 +5,6 @@
 
 mod db_writer;
 mod log_writer;
-pub(super) mod ratios;
 mod reader;
 mod writer_schedule;
 
@@ -19,9 +18,9 @@ use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use self::ratios::{DB_WRITER_RATIO, DB_WRITERS, LOG_WRITER_RATIO, REQUEST_BYTES};
 use self::writer_schedule::WriterSchedule;
 use super::FilesError;
+use super::oltp_ratios::{DB_WRITER_RATIO, DB_WRITERS, LOG_WRITER_RATIO, REQUEST_BYTES};
 use super::plan::{FilesPlan, LOG_FILE_BYTES};
 use crate::file_threads::creation::ReportProgress;
 use crate::file_threads::{ThreadContext, ThreadEnd};
@@ -199,10 +198,5 @@ mod tests {
             assert_eq!(note(bytes).is_some(), bytes != 2048);
         }
         assert!(note(4096).unwrap().contains("4KiB instead of 2KiB"));
-    }
-
-    #[test]
-    fn writes_match_reads_and_the_log() {
-        assert_eq!(ratios::WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
     }
 }

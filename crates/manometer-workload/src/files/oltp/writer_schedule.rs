@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::ratios::WriterRatio;
+use crate::files::oltp_ratios::WriterRatio;
 
 /// Reads done, and the batches of each writer.
 #[derive(Debug)]

@@ -22,6 +22,16 @@ pub(super) const DB_WRITER_RATIO: WriterRatio = WriterRatio { reads: 1000, ahead
 pub(super) const LOG_WRITER_RATIO: WriterRatio = WriterRatio { reads: 3200, ahead: 1000 };
 
 /// Bytes that are written for each read.
-pub(in crate::files) const WRITTEN_PER_READ_BYTES: f64 = (DB_WRITERS as u64 * BATCH as u64 * REQUEST_BYTES) as f64
+pub(super) const WRITTEN_PER_READ_BYTES: f64 = (DB_WRITERS as u64 * BATCH as u64 * REQUEST_BYTES) as f64
     / DB_WRITER_RATIO.reads as f64
     + LOG_REQUEST_BYTES as f64 / LOG_WRITER_RATIO.reads as f64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_match_reads_and_the_log() {
+        assert_eq!(WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
+    }
+}

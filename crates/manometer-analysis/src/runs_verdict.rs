@@ -7,10 +7,9 @@ use manometer_measure::event::Finding;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::grade::{Conclusion, Grade, Reason, Verdict, capitalised};
-use super::setting::{enumerated, swept};
 use crate::compare::judge_comparison;
 use crate::summary::RunSummary;
+use crate::verdict::{Conclusion, Grade, Reason, Verdict, capitalised, enumerated, swept};
 
 /// One of the runs.
 #[derive(Debug, Clone, Copy)]
@@ -238,7 +237,7 @@ fn is_plural(label: &str) -> bool {
 }
 
 /// A name for each run: what the sweep set for it, where runs differ in it, with the kernel and the device where they differ.
-pub(super) fn labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
+fn labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
     let swept_settings: Vec<BTreeMap<String, String>> = runs.iter().map(|run| facts(run.recording)).collect();
     let differs = |key: &String| {
         let mut values = swept_settings.iter().map(|facts| facts.get(key));
