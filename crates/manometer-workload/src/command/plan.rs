@@ -70,8 +70,20 @@ const PACING_OPTIONS: [&str; 7] = [
     "benchmark_read_rate_limit",
 ];
 
-/// The option by which the program paces itself, with its value; `None` where it runs as fast as it can.
-pub(super) fn pacing_option(words: &[String]) -> Option<String> {
+/// The option by which the program paces itself, with its value, on its command line or in a file that this names (a job
+/// file of fio, properties of YCSB); `None` where it runs as fast as it can.
+pub(super) fn pacing_option(settings: &CommandSettings, words: &[String]) -> Option<String> {
+    let reads_files = words.iter().any(|word| file_name(word) == "fio" || word.contains("ycsb"));
+    option_among(words).or_else(|| {
+        let files = if reads_files { files_named(settings) } else { Vec::new() };
+        files.iter().find_map(|path| {
+            let text = std::fs::read_to_string(path).ok()?;
+            Some(format!("{} in {}", option_in_file(&text)?, path.display()))
+        })
+    })
+}
+
+fn option_among(words: &[String]) -> Option<String> {
     words.iter().enumerate().find_map(|(index, word)| {
         // YCSB's properties follow a `-p`.
         let is_property = index > 0 && words[index - 1] == "-p";
@@ -79,10 +91,20 @@ pub(super) fn pacing_option(words: &[String]) -> Option<String> {
         let bare = name.trim_start_matches('-');
         let is_option = bare.len() < name.len() || is_property;
         let value = value.or_else(|| words.get(index + 1).map(String::as_str))?;
-        // A rate of 0 is none.
-        let is_rate = value.starts_with(|first: char| first.is_ascii_digit()) && value.parse() != Ok(0.0);
-        (is_option && PACING_OPTIONS.contains(&bare) && is_rate).then(|| format!("{name} {value}"))
+        (is_option && is_pacing(bare, value)).then(|| format!("{name} {value}"))
     })
+}
+
+fn option_in_file(text: &str) -> Option<String> {
+    let options = text.lines().filter_map(|line| line.split_once('='));
+    let mut options = options.map(|(name, value)| (name.trim(), value.trim()));
+    options.find(|(name, value)| is_pacing(name, value)).map(|(name, value)| format!("{name} {value}"))
+}
+
+/// Whether the option holds the program back: a rate of 0 does not.
+fn is_pacing(name: &str, value: &str) -> bool {
+    let is_rate = value.starts_with(|first: char| first.is_ascii_digit()) && value.parse() != Ok(0.0);
+    PACING_OPTIONS.contains(&name) && is_rate
 }
 
 /// A new parser of the program's output.
@@ -145,10 +167,12 @@ fn is_program(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn paced_by(line: &str) -> Option<String> {
-        pacing_option(&shell_words::split(line).unwrap())
+        option_among(&shell_words::split(line).unwrap())
     }
 
     #[test]
@@ -172,5 +196,23 @@ mod tests {
         {
             assert_eq!(paced_by(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_rate_in_a_job_file_is_found_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = folder.path().join("job.fio");
+        let paced_by = |text: &str, program: &str| {
+            std::fs::write(&job, text).unwrap();
+            let words = vec![program.to_owned(), job.display().to_string()];
+            let settings = serde_json::from_value(json!({ "command": words, "parser": "fio" })).unwrap();
+            pacing_option(&settings, &words)
+        };
+        let found = format!("rate_iops 500 in {}", job.display());
+        assert_eq!(paced_by("[job]\nrw = randread\nrate_iops = 500\n", "/usr/bin/fio"), Some(found));
+        for text in ["[job]\nrw=randread\n", "# rate=5\n; rate_iops=5\n", "rate=0\n", "rate\n", ""] {
+            assert_eq!(paced_by(text, "fio"), None, "{text}");
+        }
+        assert_eq!(paced_by("rate=5\n", "my-program"), None, "its files are not known");
     }
 }

@@ -141,7 +141,7 @@ fn facts(settings: &CommandSettings, words: &[String], parser: &dyn Parser, reus
         ("reused".to_owned(), json!(reused)),
         ("uncounted".to_owned(), json!(parser.uncounted())),
     ]);
-    if let Some(option) = pacing_option(words) {
+    if let Some(option) = pacing_option(settings, words) {
         facts.insert("paced_by".to_owned(), json!(option));
     }
     if !state.is_empty() {
