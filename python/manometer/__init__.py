@@ -1,5 +1,5 @@
-"""Manometer in notebooks: recordings, experiments, traces, caches, charts, the engine rlsm and
-the cache of paths backpath.
+"""Manometer in notebooks: recordings, experiments, traces, caches, charts, the engine rlsm, files larger
+than memory and the cache of paths backpath.
 
 ```python
 import manometer, polars
@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from manometer import backpath, cache, errors, events, import_, rlsm, trace
+from manometer import backpath, cache, errors, events, import_, recycle, rlsm, trace
 from manometer._experiment import Experiment, Run
 from manometer._native import Frame
 from manometer._program import command
@@ -45,6 +45,7 @@ __all__ = [
     "import_",
     "open",
     "plot",
+    "recycle",
     "rlsm",
     "trace",
 ]

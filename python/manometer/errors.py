@@ -53,6 +53,10 @@ class PathError(ManometerError, OSError):
     """
 
 
+class RecycleError(ManometerError):
+    """A file cannot be mapped, read or written by `recycle`."""
+
+
 class ImportFileError(ManometerError):
     """A file of another tool does not have the expected format."""
 

@@ -22,6 +22,7 @@ MODULES: list[ModuleType] = [
     manometer.events,
     manometer.import_,
     manometer.plot,
+    manometer.recycle,
     manometer.rlsm,
     manometer.trace,
 ]

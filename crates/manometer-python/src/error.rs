@@ -13,6 +13,7 @@ pyo3::import_exception!(manometer.errors, ExperimentError);
 pyo3::import_exception!(manometer.errors, ImportFileError);
 pyo3::import_exception!(manometer.errors, PathError);
 pyo3::import_exception!(manometer.errors, RecordingError);
+pyo3::import_exception!(manometer.errors, RecycleError);
 pyo3::import_exception!(manometer.errors, TraceError);
 
 /// A recording that cannot be read.
@@ -31,6 +32,11 @@ pub(crate) fn cache(error: OfCache) -> PyErr {
         OfCache::Invalid(what) => CacheError::new_err(what),
         OfCache::Trace(error) => trace(error),
     }
+}
+
+/// A file that cannot be mapped, read or written.
+pub(crate) fn recycle(error: impl Display) -> PyErr {
+    RecycleError::new_err(error.to_string())
 }
 
 /// An error of a database.

@@ -17,6 +17,7 @@ mod error;
 mod frame;
 mod imports;
 mod recording;
+mod recycle;
 mod rlsm;
 mod settings;
 mod trace;
@@ -41,6 +42,8 @@ mod _native {
     use crate::imports::{experiment_of_flags, import_files};
     #[pymodule_export]
     use crate::recording::{Recording, phases, pressures};
+    #[pymodule_export]
+    use crate::recycle::Mapping;
     #[pymodule_export]
     use crate::rlsm::{Batch, Database, Pairs, Snapshot, verify};
     #[pymodule_export]
