@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use self::sampled::{Estimate, Sampled};
 use self::stretches::ExtentSet;
+use crate::error::TraceError;
+use crate::reader::TraceReader;
 use crate::record::{Record, TraceOperation};
 
 /// The most keys, clients and extents of devices that are tracked exactly, as many as in `characterise`.
@@ -132,6 +134,18 @@ impl TraceSummary {
             value_sizes: Sizes::default(),
             failed: 0,
             with_result: 0,
+        }
+    }
+
+    /// Reads a trace to its end, or up to the error that ends it.
+    pub fn read(reader: &mut dyn TraceReader) -> (Self, Option<TraceError>) {
+        let (mut summary, mut batch) = (Self::default(), Vec::new());
+        loop {
+            match reader.read(&mut batch) {
+                Ok(0) => return (summary, None),
+                Ok(_) => summary.add(&batch),
+                Err(error) => return (summary, Some(error)),
+            }
         }
     }
 
@@ -258,7 +272,7 @@ mod tests {
 
     #[test]
     fn above_the_bound_it_says_what_is_estimated_and_how_well() {
-        let mut summary = TraceSummary::knowing(1_000);
+        let mut summary = TraceSummary::with_known_max(1_000);
         let get =
             |key: u64| Record { value_size: Some(100), client: Some(key % 7), ..Record::new(TraceOperation::Get, key) };
         let read = |block: u64| Record::block(TraceOperation::Read, 1, block << 21, 512, 4096);
@@ -280,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_footprint_that_cannot_be_sampled_is_null_with_its_reason() {
-        let mut summary = TraceSummary::knowing(4);
+        let mut summary = TraceSummary::with_known_max(4);
         let read = |offset, size| Record::block(TraceOperation::Read, 0, offset, 512, size);
         summary.add(&(0..9).map(|block| read(block << 21, 512)).collect::<Vec<_>>());
         summary.add(&[read(0, u64::MAX)]);
