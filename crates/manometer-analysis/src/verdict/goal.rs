@@ -49,11 +49,12 @@ pub struct PhaseGoal {
 
 /// Whether all goals are met; false where one is missed; `None` where neither is known.
 pub fn all_met(goals: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
-    goals.into_iter().fold(Some(true), |all, met| match (all, met) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, _) | (_, None) => None,
-        (Some(true), Some(true)) => Some(true),
-    })
+    let goals: Vec<Option<bool>> = goals.into_iter().collect();
+    match goals.contains(&Some(false)) {
+        true => Some(false),
+        false if goals.contains(&None) => None,
+        false => Some(true),
+    }
 }
 
 /// The result of `goal` in `recording`, with these `results` and this `verdict`.
