@@ -11,6 +11,9 @@ pub use crate::estimate::{IntervalEstimate, LatencySummary, MeanEstimate, Needed
 use crate::fidelity::Fidelity;
 use crate::verdict::{GoalResult, Verdict};
 
+/// An operation with fewer requests than this share is none of the main ones.
+const MAIN_SHARE: f64 = 0.1;
+
 /// The results of the analysis of one recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
@@ -73,6 +76,32 @@ impl RunSummary {
             baselines.find(|phase| !measured || phase.performance.mean.is_some())
         };
         first(true).or_else(|| first(false)).is_some_and(|first| first.id == phase.id)
+    }
+
+    /// The metric, besides that of the criterion, whose pressures were measured.
+    pub fn companion(&self) -> Option<&str> {
+        // An import may have no latencies by interval.
+        let compared = self.phases.iter().filter(|phase| !self.is_baseline(phase));
+        let measured = compared.flat_map(|phase| &phase.pressures).filter(|(_, pressure)| pressure.value.is_some());
+        measured.map(|(metric, _)| metric.as_str()).find(|metric| *metric != self.criterion.metric)
+    }
+
+    /// The operations with a tenth of the requests or more.
+    pub fn main_operations(&self) -> Vec<&str> {
+        let mut requests: BTreeMap<&str, u64> = BTreeMap::new();
+        for (name, latency) in self.phases.iter().flat_map(|phase| &phase.latency_us) {
+            *requests.entry(name).or_default() += latency.samples;
+        }
+        let all: u64 = requests.values().sum();
+        let main = requests.into_iter().filter(|(_, requests)| *requests as f64 >= MAIN_SHARE * all as f64);
+        main.map(|(name, _)| name).collect()
+    }
+
+    /// The longest of the phase lengths that are needed where an interval is missing or too wide.
+    pub fn longest_needed(&self) -> Option<&NeededLength> {
+        let phases = self.phases.iter();
+        let needed = phases.filter_map(|phase| phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref()));
+        needed.max_by(|one, other| one.phase_s.total_cmp(&other.phase_s))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::admission::{ADMISSIONS, AdmissionKind, FilteredCache};
 use crate::error::CacheError;
 use crate::policy::time_source::REQUESTS_PER_SECOND;
 use crate::policy::{CacheConfig, LRU, POLICIES, Policy, PolicyKind, PolicyParameter, TimeSource};
+use crate::request::RequestFields;
 use crate::requests::RequestSequence;
 
 /// A policy with its parameters and its admission filter.
@@ -50,6 +51,20 @@ impl PolicySpec {
     /// The admission filter with its parameters, if any.
     pub fn admission(&self) -> Option<(&'static AdmissionKind, &[f64])> {
         self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))
+    }
+
+    /// The fields of requests that `policies` need, with the sizes where capacities are bytes.
+    pub fn fields(policies: &[Self], by_size: bool) -> RequestFields {
+        let sizes = RequestFields { sizes: by_size, ..RequestFields::NONE };
+        policies.iter().fold(sizes, |all, policy| all.union(policy.kind.details))
+    }
+
+    /// How many requests count as a second, where the policy needs times and the trace has none.
+    pub fn requests_per_second(&self, requests: &RequestSequence) -> Option<u64> {
+        match self.time_source(requests)? {
+            TimeSource::RequestRate(requests) => Some(requests),
+            TimeSource::Trace => None,
+        }
     }
 
     /// The time source for these requests, if the policy needs one.

@@ -19,6 +19,7 @@ pub mod clock;
 pub mod clock_offset;
 pub mod dispatch;
 pub mod doctor;
+pub mod engine;
 pub mod event;
 pub mod file_lock;
 pub mod histogram;

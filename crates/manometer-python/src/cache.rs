@@ -2,8 +2,7 @@
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{CurveOptions, MissRatioCurve, knees};
-use manometer_cache::policy::{POLICIES, PolicyParameter, TimeSource};
-use manometer_cache::request::RequestFields;
+use manometer_cache::policy::{POLICIES, PolicyParameter};
 use manometer_cache::sampling::Sampling;
 use manometer_cache::simulate::SimulationResult;
 use manometer_cache::trace_scan::ExcludedRequests;
@@ -128,9 +127,7 @@ pub(crate) fn simulate(
     let source = requested.source()?;
     let policies = choices(&policies)?;
     let simulated = py.detach(|| {
-        let sizes = RequestFields { sizes: by_size, ..RequestFields::NONE };
-        let details = policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details));
-        let requests = RequestSequence::read(&mut *source.reader()?, details)?;
+        let requests = RequestSequence::read(&mut *source.reader()?, PolicySpec::fields(&policies, by_size))?;
         let outcomes = manometer_cache::simulate::simulate(&requests, &policies, &capacities, by_size, seed);
         Ok((requests, outcomes))
     });
@@ -144,9 +141,8 @@ fn simulated_frame(
     outcomes: &[SimulationResult],
 ) -> PyResult<FrameWithDamage> {
     let all = || outcomes.iter();
-    let second = |outcome: &SimulationResult| match policies[outcome.policy].time_source(requests) {
-        Some(TimeSource::RequestRate(requests)) => Some(requests as f64),
-        Some(TimeSource::Trace) | None => None,
+    let second = |outcome: &SimulationResult| {
+        policies[outcome.policy].requests_per_second(requests).map(|requests| requests as f64)
     };
     let of_bytes = |outcome: &SimulationResult| {
         if requests.sizes().is_empty() { None } else { outcome.counters.byte_miss_ratio() }

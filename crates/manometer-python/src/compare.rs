@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{self as analysis, ComparedRuns, compare_pair, compare_series};
+use manometer_analysis::compare as analysis;
 use manometer_analysis::runs_verdict::judge_runs;
 use manometer_measure as measure;
 use manometer_report::AnalysedRecording;
@@ -19,14 +19,12 @@ pub(crate) fn compare(py: Python<'_>, paths: Vec<PathBuf>, bound: f64) -> PyResu
 }
 
 fn compare_json(paths: &[PathBuf], bound: f64) -> Result<String, String> {
-    let read = paths.iter().map(|path| ComparedRuns::read(path)).collect::<Result<Vec<_>, _>>();
-    let compared = match read.map_err(|error| error.to_string())?.as_slice() {
-        [] | [_] => return Err("give two recordings, or a series of them, to compare".to_owned()),
-        // A path that is not UTF-8 has no JSON form.
-        [a, b] => serde_json::to_string(&compare_pair(a, b, bound).map_err(|error| error.to_string())?),
-        all => serde_json::to_string(&compare_series(all, bound).map_err(|error| error.to_string())?),
-    };
-    compared.map_err(|error| error.to_string())
+    if paths.len() < 2 {
+        return Err("give two recordings, or a series of them, to compare".to_owned());
+    }
+    let compared = analysis::compare(paths, bound).map_err(|error| error.to_string())?;
+    // A path that is not UTF-8 has no JSON form.
+    serde_json::to_string(&compared).map_err(|error| error.to_string())
 }
 
 /// The recordings in a folder, and the folders in it that are no recordings.

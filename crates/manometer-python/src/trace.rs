@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use manometer_trace::transform::slice::{Slice, SliceRange};
-use manometer_trace::write::{OutputFormat, copy, create};
-use manometer_trace::{TraceError, TraceForm, TraceReader, TraceSummary, open, record_batch};
+use manometer_trace::transform::slice::{Slice, SliceRange, nanoseconds};
+use manometer_trace::write::{WriteSummary, write_trace};
+use manometer_trace::{TraceError, TraceForm, TraceReader, TraceSummary, open, read_first, record_batch};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
@@ -61,8 +61,8 @@ impl Trace {
 
     fn slice(&self, from_s: f64, seconds: Option<f64>, requests: Option<u64>) -> PyResult<Self> {
         let stretch = SliceRange {
-            from_ns: nanoseconds("from_s", from_s)?,
-            length_ns: seconds.map(|seconds| nanoseconds("seconds", seconds)).transpose()?,
+            from_ns: nanoseconds("from_s", from_s).map_err(error::trace)?,
+            length_ns: seconds.map(|seconds| nanoseconds("seconds", seconds)).transpose().map_err(error::trace)?,
             requests,
         };
         let stretches = self.stretches.iter().copied().chain([stretch]).collect();
@@ -73,20 +73,13 @@ impl Trace {
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         let info = py.detach(|| {
             let mut reader = self.reader(false)?;
-            let (mut summary, mut batch) = (TraceSummary::default(), Vec::new());
-            let damage = loop {
-                match reader.read(&mut batch) {
-                    Ok(0) => break None,
-                    Ok(_) => summary.add(&batch),
-                    Err(damage @ TraceError::Damaged { .. }) => break Some(damage),
-                    Err(error) => return Err(error),
-                }
-            };
+            let (summary, ended) = TraceSummary::read(&mut *reader);
+            let damage = damage_only(ended)?;
             let mut info = json!(summary.totals());
             info["format"] = json!(self.format);
             info["skipped"] = json!(reader.skipped());
             info["damage"] = damage_json(damage.as_ref());
-            Ok(info.to_string())
+            Ok::<_, TraceError>(info.to_string())
         });
         info.map_err(error::trace)
     }
@@ -95,18 +88,9 @@ impl Trace {
     fn head(&self, py: Python<'_>, requests: usize) -> PyResult<(Frame, Option<String>)> {
         let read = py.detach(|| {
             let mut reader = self.reader(true)?;
-            let (mut records, mut batch) = (Vec::new(), Vec::new());
-            let mut damage = None;
-            while records.len() < requests && damage.is_none() {
-                match reader.read(&mut batch) {
-                    Ok(0) => break,
-                    Ok(_) => records.append(&mut batch),
-                    Err(error @ TraceError::Damaged { .. }) => damage = Some(error.to_string()),
-                    Err(error) => return Err(error),
-                }
-            }
-            records.truncate(requests);
-            Ok((Frame::of_batch(record_batch(&records, reader.keys())), damage))
+            let (records, ended) = read_first(&mut *reader, requests);
+            let damage = damage_only(ended)?.map(|damage| damage.to_string());
+            Ok::<_, TraceError>((Frame::of_batch(record_batch(&records, reader.keys())), damage))
         });
         read.map_err(error::trace)
     }
@@ -128,35 +112,21 @@ impl Trace {
 
     /// Writes the trace to a new file. Returns a summary of what was written, as one JSON object.
     fn convert(&self, py: Python<'_>, out: PathBuf, format: Option<&str>, key_texts: bool) -> PyResult<String> {
-        py.detach(|| self.write(&out, format, key_texts)).map_err(error::trace)
+        let written = py.detach(|| write_trace(&mut *self.reader(key_texts)?, &out, format)).map_err(error::trace)?;
+        let WriteSummary { requests, format, losses, damage } = written;
+        let damage = damage_json(damage.as_ref());
+        Ok(json!({ "requests": requests, "format": format, "losses": losses.0, "damage": damage }).to_string())
     }
 }
 
-impl Trace {
-    fn write(&self, out: &Path, format: Option<&str>, key_texts: bool) -> Result<String, TraceError> {
-        let format = format.map_or_else(|| OutputFormat::of_path(out), OutputFormat::find)?;
-        let mut reader = self.reader(key_texts)?;
-        let mut writer = create(out, format)?;
-        let written = copy(&mut *reader, &mut *writer).and_then(|(requests, damage)| {
-            let losses = writer.finish()?.0;
-            let damage = damage_json(damage.as_ref());
-            Ok(json!({ "requests": requests, "format": format.name, "losses": losses, "damage": damage }))
-        });
-        if written.is_err() {
-            // Removes an incomplete trace.
-            let _ = std::fs::remove_file(out);
-        }
-        written.map(|written| written.to_string())
+/// The damage that ended the reading of a trace; any other error fails.
+fn damage_only(ended: Option<TraceError>) -> Result<Option<TraceError>, TraceError> {
+    match ended {
+        None | Some(TraceError::Damaged { .. }) => Ok(ended),
+        Some(error) => Err(error),
     }
 }
 
 fn damage_json(damage: Option<&TraceError>) -> Value {
     json!(damage.map(ToString::to_string))
-}
-
-fn nanoseconds(name: &str, seconds: f64) -> PyResult<u64> {
-    match seconds * 1e9 {
-        nanoseconds if (0.0..1.8e19).contains(&nanoseconds) => Ok(nanoseconds.round() as u64),
-        _ => Err(error::trace(format!("{name} is {seconds}: write seconds, 0 or more"))),
-    }
 }

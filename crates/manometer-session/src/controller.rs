@@ -168,6 +168,11 @@ impl Controller {
         }
     }
 
+    /// Waits for the worker process `index`, whose output has ended before its workload. How it ended, for the user.
+    pub fn early_end(&mut self, index: usize) -> String {
+        self.wait(index).err().unwrap_or_else(|| "its process ended before its workload".to_owned())
+    }
+
     /// Joins the worker thread `index`, whose output has ended. Returns the data that it left.
     ///
     /// # Errors

@@ -49,6 +49,6 @@ pub use format::{Format, ReadOptions};
 pub use key::{KeyTable, key_id};
 pub use open::{Trace, open, open_stream};
 pub use read::FORMATS;
-pub use reader::{BATCH_RECORDS, TraceReader};
+pub use reader::{BATCH_RECORDS, TraceReader, read_first};
 pub use record::{Record, TraceOperation};
 pub use summary::TraceSummary;

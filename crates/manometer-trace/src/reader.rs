@@ -27,6 +27,24 @@ pub trait TraceReader: Send {
     }
 }
 
+/// The first `requests` records, fewer where the trace ends before; with the error that ended it, if any.
+pub fn read_first(reader: &mut dyn TraceReader, requests: usize) -> (Vec<Record>, Option<TraceError>) {
+    let (mut records, mut batch) = (Vec::new(), Vec::new());
+    let mut ended = None;
+    while records.len() < requests {
+        match reader.read(&mut batch) {
+            Ok(0) => break,
+            Ok(_) => records.append(&mut batch),
+            Err(error) => {
+                ended = Some(error);
+                break;
+            }
+        }
+    }
+    records.truncate(requests);
+    (records, ended)
+}
+
 /// The destination of a format's records.
 #[derive(Debug, Default)]
 pub(crate) struct RecordSink {

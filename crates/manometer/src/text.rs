@@ -52,7 +52,7 @@ fn rounds(rounds: &InterleavedRounds) -> String {
 pub fn summary(summary: &RunSummary) -> String {
     let table = phase_table(summary);
     let mut text = format!("\n{}\n{table}", summary.headline);
-    text.extend(longest_needed(summary));
+    text.extend(summary.longest_needed().map(|needed| format!("\nIntervals: {}.", needed.reason)));
     text.extend(scale(summary));
     text += &summary.goal.as_ref().map(goal).unwrap_or_default();
     format!("{text}\n{}", verdict(&summary.verdict, &summary.findings))
@@ -61,11 +61,11 @@ pub fn summary(summary: &RunSummary) -> String {
 fn phase_table(summary: &RunSummary) -> Table {
     let unit = &summary.criterion.unit;
     let metric = format!("{} ({unit})", summary.criterion.metric);
-    let operations = main_operations(summary);
-    let companion = companion(summary);
+    let operations = latency_columns(summary);
+    let companion = summary.companion();
     let fair = summary.phases.iter().any(|phase| phase.fairness.is_some());
     let mut head = vec!["phase".to_owned(), String::new(), metric, "pressure".to_owned()];
-    head.extend(companion.iter().map(|metric| format!("pressure ({metric})")));
+    head.extend(companion.map(|metric| format!("pressure ({metric})")));
     head.extend(operations.iter().map(|(name, kind)| format!("p99 {name}{} (ms)", kind.suffix())));
     head.push("neighbours".to_owned());
     head.extend(fair.then(|| "slowdown (fairness)".to_owned()));
@@ -74,33 +74,13 @@ fn phase_table(summary: &RunSummary) -> Table {
         let own = |text: String| if summary.is_baseline(phase) { "–".to_owned() } else { text };
         let mut row = vec![phase.id.clone(), phase.label.clone(), estimate(&phase.performance)];
         row.push(own(pressure(&phase.pressure)));
-        row.extend(companion.iter().map(|metric| own(phase.pressures.get(metric).map_or_else(gap, pressure))));
-        row.extend(operations.iter().map(|(name, kind)| p99(kind.of(phase).get(name))));
+        row.extend(companion.map(|metric| own(phase.pressures.get(metric).map_or_else(gap, pressure))));
+        row.extend(operations.iter().map(|(name, kind)| p99(kind.of(phase).get(*name))));
         row.push(neighbours(phase));
         row.extend(fair.then(|| fairness(phase)));
         table.add_row(row.into_iter().map(Cell::new));
     }
     table
-}
-
-/// How long phases have to be where an interval is missing or too wide, in a line: the longest of them.
-fn longest_needed(summary: &RunSummary) -> Option<String> {
-    let needed =
-        summary.phases.iter().filter_map(|phase| phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref()));
-    let longest = needed.max_by(|one, other| one.phase_s.total_cmp(&other.phase_s))?;
-    Some(format!("\nIntervals: {}.", longest.reason))
-}
-
-/// The metric whose pressure is shown next to that of the criterion.
-fn companion(summary: &RunSummary) -> Option<String> {
-    // An import may have no latencies by interval: an empty column says nothing.
-    let measured = |phase: &&PhaseSummary| !summary.is_baseline(phase);
-    let all = summary.phases.iter().filter(measured).flat_map(|phase| &phase.pressures);
-    let own = &summary.criterion.metric;
-    all.filter(|(_, pressure)| pressure.value.is_some())
-        .map(|(metric, _)| metric)
-        .find(|metric| *metric != own)
-        .cloned()
 }
 
 /// Service times or response times.
@@ -126,22 +106,12 @@ impl LatencyKind {
     }
 }
 
-/// An operation with fewer requests than this share has no column.
-const MAIN_SHARE: f64 = 0.1;
-
-/// The operations with a tenth of the requests or more, each with its service times and, in an open loop, its response
-/// times.
-fn main_operations(summary: &RunSummary) -> Vec<(String, LatencyKind)> {
-    let mut requests: BTreeMap<&String, u64> = BTreeMap::new();
-    for (name, latency) in summary.phases.iter().flat_map(|phase| &phase.latency_us) {
-        *requests.entry(name).or_default() += latency.samples;
-    }
-    let all: u64 = requests.values().sum();
-    let main = requests.into_iter().filter(|(_, requests)| *requests as f64 >= MAIN_SHARE * all as f64);
-    let has_response = |name: &String| summary.phases.iter().any(|phase| phase.response_us.contains_key(name));
-    let columns = main.flat_map(|(name, _)| {
-        let response = has_response(name).then(|| (name.clone(), LatencyKind::Response));
-        std::iter::once((name.clone(), LatencyKind::Service)).chain(response)
+/// The main operations, each with its service times and, in an open loop, its response times.
+fn latency_columns(summary: &RunSummary) -> Vec<(&str, LatencyKind)> {
+    let columns = summary.main_operations().into_iter().flat_map(|name| {
+        let has_response = summary.phases.iter().any(|phase| phase.response_us.contains_key(name));
+        let response = has_response.then_some((name, LatencyKind::Response));
+        std::iter::once((name, LatencyKind::Service)).chain(response)
     });
     columns.collect()
 }

@@ -47,6 +47,16 @@ pub struct PhaseGoal {
     pub reason: Option<String>,
 }
 
+/// Whether all goals are met; false where one is missed; `None` where neither is known.
+pub fn all_met(goals: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let goals: Vec<Option<bool>> = goals.into_iter().collect();
+    match goals.contains(&Some(false)) {
+        true => Some(false),
+        false if goals.contains(&None) => None,
+        false => Some(true),
+    }
+}
+
 /// The result of `goal` in `recording`, with these `results` and this `verdict`.
 pub(crate) fn goal_result(
     recording: &Recording,
@@ -75,9 +85,8 @@ pub(crate) fn goal_result(
     };
     let met = match verdict.grade {
         Grade::Void => None,
-        _ if phases.iter().any(|phase| phase.met == Some(false)) => Some(false),
-        _ if phases.is_empty() || phases.iter().any(|phase| phase.met.is_none()) => None,
-        _ => Some(true),
+        _ if phases.is_empty() => None,
+        _ => all_met(phases.iter().map(|phase| phase.met)),
     };
     GoalResult { pressure: goal.pressure, met, reason: reason.filter(|_| met.is_none()), phases }
 }
@@ -134,4 +143,17 @@ fn includes_goal(goal: PlanGoal, (low, high): (f64, f64), needed: Option<&Needed
         |needed| format!("if the pressure stays the same, {}", needed.reason),
     );
     format!("the interval {low:.2} to {high:.2} includes the goal of {:.2}: {length}", goal.pressure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_missed_goal_decides_and_one_undecided_leaves_it_open() {
+        assert_eq!(all_met([]), Some(true), "no goal is missed where there is none");
+        assert_eq!(all_met([Some(true), None, Some(false)]), Some(false));
+        assert_eq!(all_met([Some(true), None]), None);
+        assert_eq!(all_met([Some(true)]), Some(true));
+    }
 }

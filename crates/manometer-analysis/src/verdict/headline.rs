@@ -4,7 +4,7 @@
 //! every phase within the margin. Anything else says what is unknown, and how long phases would have to be.
 
 use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
-use manometer_measure::{Event, PhaseKind, Recording};
+use manometer_measure::{Event, PhaseKind, Recording, engine};
 
 use super::claim::{Claim, Percent, effect, metric_name};
 use super::grade::{Conclusion, Grade, Verdict, capitalised};
@@ -238,17 +238,12 @@ fn list<'a, 'b: 'a>(
     (!ids.is_empty()).then(|| format!("{introduction} {}.", ids.join(", ")))
 }
 
-/// The name of the primary's engine, or of the workload where it has none.
+/// The title of the primary's engine, or the name of the workload where it has none.
 pub(super) fn primary_name(recording: &Recording) -> String {
     let Some(primary) = recording.plan.primary() else { return String::new() };
-    let engine = recording.events.iter().find_map(|line| match &line.event {
+    let name = recording.events.iter().find_map(|line| match &line.event {
         Event::Ready { workload, facts } if *workload == primary.name => facts.get("engine")?.as_str(),
         _ => None,
     });
-    match engine {
-        Some("rocksdb") => "RocksDB".to_owned(),
-        Some("null") => "the null engine".to_owned(),
-        Some(other) => other.to_owned(),
-        None => format!("`{}`", primary.name),
-    }
+    name.map_or_else(|| format!("`{}`", primary.name), |name| engine::title(name).to_owned())
 }

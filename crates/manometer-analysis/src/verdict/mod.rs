@@ -16,7 +16,7 @@ mod setting;
 mod watched_device;
 
 pub use self::forecast::{Forecast, PhaseForecast, PlannedLength, WANTED_WIDTH, forecast};
-pub use self::goal::{GoalResult, PhaseGoal};
+pub use self::goal::{GoalResult, PhaseGoal, all_met};
 pub use self::grade::{Conclusion, Grade, Reason, Verdict};
 pub use self::watched_device::WatchedDevice;
 

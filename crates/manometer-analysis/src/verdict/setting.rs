@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use manometer_measure::plan::{Phase, Plan};
-use manometer_measure::{ByteSize, human};
+use manometer_measure::{ByteSize, engine, human};
 use serde_json::Value;
 
 use crate::phase_result::workload_settings;
@@ -136,7 +136,8 @@ pub(crate) fn swept(key: &str, value: &Value) -> String {
             described(setting, value).trim_start_matches("with ").to_owned()
         }
         "iodepth" => format!("queue depth {}", plain(value)),
-        "engine" | "workload" => plain(value),
+        "engine" => engine::title(&plain(value)).to_owned(),
+        "workload" => plain(value),
         _ => format!("{key} = {}", plain(value)),
     }
 }
@@ -232,7 +233,7 @@ mod tests {
     fn the_settings_of_a_sweep_are_named_briefly() {
         assert_eq!(swept("n.block_size", &json!("512KiB")), "512 KiB blocks");
         assert_eq!(swept("writer.iodepth", &json!(16)), "queue depth 16");
-        assert_eq!(swept("primary.engine", &json!("rlsm")), "rlsm");
+        assert_eq!(swept("primary.engine", &json!("rocksdb")), "RocksDB");
         assert_eq!(swept("device.scheduler", &json!("none")), "device.scheduler = none");
     }
 }

@@ -14,7 +14,6 @@ use manometer_trace::{Record, TraceError, TraceReader};
 
 use crate::error::CacheError;
 use crate::policy_spec::PolicySpec;
-use crate::request::RequestFields;
 use crate::sampling::{RequestSampler, Sampling};
 use crate::trace_scan::{ExcludedRequests, scan_trace};
 use capacities::CapacityGrid;
@@ -115,7 +114,7 @@ pub fn curves(
     let mut held = (!simulated.is_empty()).then(|| RequestSampler::new(of_others, wanted.seed)).transpose()?;
     let counter = |windows| WorkingSetCounter::new(windows, of_lru, wanted.seed);
     let mut working_set = wanted.windows.as_ref().map(counter).transpose()?;
-    let scan = scan_trace(reader, details(policies, wanted.by_size), |batch, details| {
+    let scan = scan_trace(reader, PolicySpec::fields(policies, wanted.by_size), |batch, details| {
         working_set.iter_mut().for_each(|counter| counter.add(batch));
         exact.iter_mut().chain(&mut sample).try_for_each(|walk| walk.add(batch))?;
         held.as_mut().map_or(Ok(()), |held| held.add(batch, details))
@@ -139,12 +138,6 @@ pub fn curves(
         excluded: scan.excluded,
         damage: scan.damage,
     })
-}
-
-/// The fields of requests that are needed.
-fn details(policies: &[PolicySpec], by_size: bool) -> RequestFields {
-    let sizes = RequestFields { sizes: by_size, ..RequestFields::NONE };
-    policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details))
 }
 
 /// The size of the request's object, or 1.

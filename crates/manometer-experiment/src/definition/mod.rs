@@ -16,6 +16,7 @@ mod workload;
 
 use std::path::PathBuf;
 
+use manometer_analysis::verdict::PlannedLength;
 use manometer_measure::event::Finding;
 use manometer_measure::plan::{Criterion, PlanGoal};
 use manometer_measure::{ByteSize, Span};
@@ -113,6 +114,16 @@ pub struct PlanTimes {
     pub blocks: Option<BlockTimes>,
     /// When a phase, or the rounds, that may be prolonged have been measured long enough.
     pub stop: Option<PhaseStop>,
+}
+
+impl PlanTimes {
+    /// The measured length of the run, which a forecast compares with that of an earlier one.
+    pub fn planned_length(&self) -> PlannedLength {
+        match self.blocks {
+            Some(blocks) => PlannedLength::Rounds { rounds: blocks.rounds as usize, block_s: blocks.measured_s() },
+            None => PlannedLength::Phases { phase_s: self.phase.seconds() },
+        }
+    }
 }
 
 /// One key of a ladder and its values.

@@ -99,10 +99,8 @@ impl PrepareSession<'_, '_, '_> {
                     }
                 }
                 Some((worker, WorkerEvent::Ended)) => {
-                    let ending = self.controller.wait(worker).err();
-                    return Err(
-                        self.failed(ending.unwrap_or_else(|| "its process ended before its workload".to_owned()))
-                    );
+                    let text = self.controller.early_end(worker);
+                    return Err(self.failed(text));
                 }
                 None => {}
             }

@@ -63,6 +63,16 @@ impl<'a> DryRun<'a> {
         Ok(Self { runs, plans, ledgers, costs, findings, write_speed })
     }
 
+    /// The most bytes that the runs write, the preparation left out; `None` where the device alone bounds them and its speed is
+    /// not known.
+    pub fn max_written_bytes(&self) -> Option<f64> {
+        let most = &self.costs.max;
+        match self.write_speed {
+            _ if most.unbounded_s == 0.0 => Some(most.written_bytes),
+            speed => speed.map(|speed| most.max_written_bytes(speed)),
+        }
+    }
+
     /// The preparation of each device directory.
     pub fn preparations(&self) -> Vec<DirectoryPreparation<'_>> {
         let of_directory = |(directory, ledger): (&PathBuf, _)| {

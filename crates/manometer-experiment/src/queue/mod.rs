@@ -1,7 +1,7 @@
 //! The queue: the runs of a sweep or of several files, one after another.
 //!
 //! [`plan_set`] lists the runs of a set. [`Queue`] keeps their states in `queue.jsonl`, so that an interrupted set resumes at
-//! its first run that is not done. Performing a run is left to [`crate::conductor`].
+//! its first run that is not done. Performing a run is left to the caller of [`Queue::run_left`].
 
 pub mod cost;
 mod differences;
@@ -159,17 +159,45 @@ impl Queue {
         self.runs.iter().filter(|run| matches!(run.state, RunState::Done | RunState::NotNeeded)).count()
     }
 
-    /// The folders whose data runs of this set created.
-    pub fn created(&self) -> &BTreeSet<PathBuf> {
-        &self.created
+    /// Runs what is left, one run after another. `perform` does one: it gets its index, the folders whose data earlier runs
+    /// created, and those to which it adds its own. `recorded` gets each run that left a recording. One that is not complete
+    /// is the last, because the runs after it would probably fail too.
+    ///
+    /// # Errors
+    /// A run could not begin, `recorded` failed, or the folder cannot be written.
+    pub fn run_left<E: From<QueueError> + From<RunError>>(
+        &mut self,
+        mut perform: impl FnMut(
+            usize,
+            &QueuedRun,
+            &BTreeSet<PathBuf>,
+            &mut BTreeSet<PathBuf>,
+        ) -> Result<RunStatus, RunError>,
+        mut recorded: impl FnMut(usize, &QueuedRun) -> Result<(), E>,
+    ) -> Result<RunStatus, E> {
+        while let Some(index) = self.start_next()? {
+            let mut created = BTreeSet::new();
+            match perform(index, &self.runs[index], &self.created, &mut created) {
+                Ok(status) => {
+                    self.record_end(index, status, created)?;
+                    recorded(index, &self.runs[index])?;
+                    if status != RunStatus::Complete {
+                        return Ok(status);
+                    }
+                }
+                // A run that could not begin has no recording.
+                Err(error) => {
+                    self.record_failure(index, &error, created)?;
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(RunStatus::Complete)
     }
 
     /// Starts the next run and returns its index; nothing once all are done. An incomplete recording in its folder is set
     /// aside first; a complete one counts as done.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub fn start_next(&mut self) -> Result<Option<usize>, QueueError> {
+    fn start_next(&mut self) -> Result<Option<usize>, QueueError> {
         loop {
             let open = |run: &QueuedRun| !matches!(run.state, RunState::Done | RunState::NotNeeded);
             let Some(index) = self.runs.iter().position(open) else { return Ok(None) };
@@ -186,15 +214,7 @@ impl Queue {
     }
 
     /// Records that the run `index` ended, and the folders whose data it `created`.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub fn record_end(
-        &mut self,
-        index: usize,
-        status: RunStatus,
-        created: BTreeSet<PathBuf>,
-    ) -> Result<(), QueueError> {
+    fn record_end(&mut self, index: usize, status: RunStatus, created: BTreeSet<PathBuf>) -> Result<(), QueueError> {
         let (state, reason) = match status {
             RunStatus::Complete => (RunState::Done, None),
             RunStatus::Interrupted => (RunState::Interrupted, None),
@@ -207,15 +227,7 @@ impl Queue {
     }
 
     /// Records that the run `index` could not start or be recorded, and the folders whose data it `created` nevertheless.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub fn record_failure(
-        &mut self,
-        index: usize,
-        error: &RunError,
-        created: BTreeSet<PathBuf>,
-    ) -> Result<(), QueueError> {
+    fn record_failure(&mut self, index: usize, error: &RunError, created: BTreeSet<PathBuf>) -> Result<(), QueueError> {
         let state = if error.is_interrupted() { RunState::Interrupted } else { RunState::Failed };
         self.set_state(index, state, Some(error.to_string()), created.into_iter().collect())
     }
@@ -397,4 +409,40 @@ fn created_by_run(recording: &Recording, directory: &Path) -> Vec<PathBuf> {
         _ => None,
     };
     recording.events.iter().filter_map(|line| created(&line.event)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    /// Runs what is left, of which `failing` fails. The status, and the runs that were performed.
+    fn run_left(queue: &mut Queue, failing: Option<usize>) -> (RunStatus, Vec<usize>) {
+        let mut performed = Vec::new();
+        let perform = |index: usize, run: &QueuedRun, _: &BTreeSet<PathBuf>, _: &mut BTreeSet<PathBuf>| {
+            fs::create_dir_all(&run.dir).unwrap();
+            performed.push(index);
+            Ok(if failing == Some(index) { RunStatus::Failed } else { RunStatus::Complete })
+        };
+        let status = queue.run_left(perform, |_, _| Ok::<(), Box<dyn Error>>(())).unwrap();
+        (status, performed)
+    }
+
+    #[test]
+    fn a_failed_run_is_the_last_until_the_set_is_resumed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, out) = (dir.path().join("e.toml"), dir.path().join("out"));
+        let text = "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\nrecords = 10\n[plan]\n\
+             phase = \"1s\"\n[sweep]\n\"primary.threads\" = [1, 2, 3]\n";
+        fs::write(&path, text).unwrap();
+        let experiment = crate::file::load(&path, &[]).unwrap();
+        let (planned, files) = (plan_set([&experiment]), [(path, experiment)]);
+        let mut queue = Queue::start(&out, &files, &planned).unwrap();
+        assert_eq!(run_left(&mut queue, Some(1)), (RunStatus::Failed, vec![0, 1]));
+        drop(queue);
+        let mut queue = Queue::resume(&out, &files, &planned).unwrap();
+        assert_eq!((queue.finished_runs(), run_left(&mut queue, None)), (1, (RunStatus::Complete, vec![1, 2])));
+        assert_eq!(queue.finished_runs(), 3);
+    }
 }

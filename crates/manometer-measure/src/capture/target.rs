@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::line::{BlockEvent, EventKind};
-use crate::host::BlockDevice;
+use crate::host::{BlockDevice, device_of, layers_of};
 
 /// A name that is not a block device.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +103,11 @@ impl CaptureTarget {
     pub(super) fn has(&self, event: &BlockEvent) -> bool {
         let within = |(first, end): (u64, u64)| (first..end).contains(&event.sector);
         event.device == self.disk && self.sectors.is_none_or(within)
+    }
+
+    /// Whether the file `path` is on it, or on a device above it.
+    pub fn holds(&self, path: &Path) -> bool {
+        device_of(path).is_some_and(|device| layers_of(&device).iter().any(|layer| layer.device == self.device))
     }
 
     /// Whether it is a partition: flushes, which have no sector, are then not visible.

@@ -42,6 +42,18 @@ pub struct Capacity {
     pub high: Option<f64>,
 }
 
+impl Capacity {
+    /// Whether a rate is shown to meet the goal; false where even the lowest is shown to miss it; `None` where neither is
+    /// shown.
+    pub fn is_met(&self) -> Option<bool> {
+        match (self.low, self.rate, self.high) {
+            (Some(_), ..) => Some(true),
+            (None, None, Some(_)) => Some(false),
+            _ => None,
+        }
+    }
+}
+
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SearchStep {

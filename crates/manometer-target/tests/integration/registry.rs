@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use manometer_measure::engine::TITLES;
 use manometer_target::engine::{Capability, ENGINES, EngineInfo, EngineOption, StorageKind};
 use manometer_testing::{Cause, repository_file, skip};
 
@@ -35,6 +36,14 @@ fn every_engine_is_a_feature_and_every_feature_an_engine() {
     let (_, usual) = features.iter().find(|(name, _)| *name == "default").unwrap();
     let usual: BTreeSet<&str> = usual.trim_matches(['[', ']']).split(", ").map(|name| name.trim_matches('"')).collect();
     assert_eq!(usual, engines, "an engine that is no default is in nobody's build");
+}
+
+#[test]
+fn every_title_belongs_to_an_engine() {
+    let Some(engines) = whole_registry() else { return };
+    for (name, title) in TITLES {
+        assert!(engines.iter().any(|info| info.name == name), "`{name}`, titled {title}, is no engine");
+    }
 }
 
 #[test]

@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use self::sampled::{Estimate, Sampled};
 use self::stretches::ExtentSet;
+use crate::error::TraceError;
+use crate::reader::TraceReader;
 use crate::record::{Record, TraceOperation};
 
 /// The most keys, clients and extents of devices that are tracked exactly, as many as in `characterise`.
@@ -132,6 +134,18 @@ impl TraceSummary {
             value_sizes: Sizes::default(),
             failed: 0,
             with_result: 0,
+        }
+    }
+
+    /// Reads a trace to its end, or up to the error that ends it.
+    pub fn read(reader: &mut dyn TraceReader) -> (Self, Option<TraceError>) {
+        let (mut summary, mut batch) = (Self::default(), Vec::new());
+        loop {
+            match reader.read(&mut batch) {
+                Ok(0) => return (summary, None),
+                Ok(_) => summary.add(&batch),
+                Err(error) => return (summary, Some(error)),
+            }
         }
     }
 

@@ -17,6 +17,17 @@ pub struct SliceRange {
     pub requests: Option<u64>,
 }
 
+/// `seconds` in nanoseconds; `name` names them in the error.
+///
+/// # Errors
+/// They are negative, or too many.
+pub fn nanoseconds(name: &str, seconds: f64) -> Result<u64, TraceError> {
+    match seconds * 1e9 {
+        nanoseconds if (0.0..1.8e19).contains(&nanoseconds) => Ok(nanoseconds.round() as u64),
+        _ => Err(TraceError::Wrong(format!("{name} is {seconds}: write seconds, 0 or more"))),
+    }
+}
+
 /// A contiguous slice of a trace, with unchanged times.
 pub struct Slice {
     input: Input,

@@ -133,6 +133,39 @@ pub fn copy(
     }
 }
 
+/// The counts of a written trace.
+#[derive(Debug)]
+pub struct WriteSummary {
+    /// Requests written.
+    pub requests: u64,
+    /// The name of the format.
+    pub format: &'static str,
+    /// The fields that the format cannot hold.
+    pub losses: DroppedFields,
+    /// The damage of the trace that was read, which ended the reading.
+    pub damage: Option<TraceError>,
+}
+
+/// Writes the requests of `reader`, up to damage, to the new file `path` in the format of this name, or that of its extension.
+///
+/// # Errors
+/// There is no such format, the file exists, or the trace cannot be read or written; an incomplete file is removed.
+pub fn write_trace(
+    reader: &mut dyn TraceReader,
+    path: &Path,
+    format: Option<&str>,
+) -> Result<WriteSummary, TraceError> {
+    let format = format.map_or_else(|| OutputFormat::of_path(path), OutputFormat::find)?;
+    let mut writer = create(path, format)?;
+    let written = copy(reader, writer.as_mut()).and_then(|(requests, damage)| {
+        Ok(WriteSummary { requests, format: format.name, losses: writer.finish()?, damage })
+    });
+    if written.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
 /// A write error; the caller adds the file's name.
 pub(crate) fn failed(error: std::io::Error) -> TraceError {
     TraceError::io("the new trace cannot be written", error)

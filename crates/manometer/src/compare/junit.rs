@@ -1,9 +1,10 @@
 //! Verdicts as JUnit XML for continuous integration: a test per phase, and one for the result as a whole.
 
-use manometer_analysis::compare::{Comparison, GateResult, PhaseComparison, PhaseSeries, SeriesComparison};
+use manometer_analysis::compare::{
+    Comparison, ComparisonResult, GateResult, PhaseComparison, PhaseSeries, SeriesComparison,
+};
 use manometer_analysis::verdict::{Grade, Verdict};
 
-use super::result::ComparisonResult;
 use super::text;
 use crate::junit::{Suite, TestResult};
 

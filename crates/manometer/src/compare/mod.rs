@@ -1,15 +1,13 @@
 //! `manometer compare`: whether recordings differ, by how much, and with what confidence.
 
 mod junit;
-mod result;
 mod text;
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{CompareError, ComparedRuns, GateResult, compare_pair, compare_series};
+use manometer_analysis::compare::{GateResult, compare};
 use manometer_measure::{Share, recording};
 
-use self::result::ComparisonResult;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
 
@@ -43,7 +41,7 @@ pub struct Args {
 
 /// Compares the recordings and prints the result; the exit status says whether the later one is no worse.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let result = match compare(args) {
+    let result = match compare(&args.recordings, args.bound.0) {
         Ok(result) => result,
         Err(error) => return Ok(wrong_request(anyhow::Error::from(error))),
     };
@@ -51,22 +49,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         recording::write_file(path, junit::document(&result, args.allow_undecided)?.as_bytes())?;
     }
     args.format.print(|| &result, || text::text(&result))?;
-    let gate = match &result {
-        ComparisonResult::Pair(pair) => pair.gate(),
-        ComparisonResult::Series(series) => series.gate(),
-    };
-    let is_passed = match gate {
+    let is_passed = match result.gate() {
         GateResult::NoWorse => Some(true),
         GateResult::Worse => Some(false),
         GateResult::Undecided => None,
     };
     Ok(ExitStatus::of_gate(is_passed, args.allow_undecided))
-}
-
-fn compare(args: &Args) -> Result<ComparisonResult, CompareError> {
-    let runs = args.recordings.iter().map(|path| ComparedRuns::read(path)).collect::<Result<Vec<_>, _>>()?;
-    match runs.as_slice() {
-        [a, b] => compare_pair(a, b, args.bound.0).map(ComparisonResult::Pair),
-        series => compare_series(series, args.bound.0).map(ComparisonResult::Series),
-    }
 }

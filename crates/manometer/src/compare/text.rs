@@ -2,15 +2,14 @@
 
 use comfy_table::Cell;
 use manometer_analysis::compare::{
-    Comparison, Direction, GateResult, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries, PhaseVerdict,
-    PressureComparison, SeriesComparison,
+    Comparison, ComparisonResult, Direction, GateResult, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries,
+    PhaseVerdict, PressureComparison, SeriesComparison,
 };
 use manometer_analysis::needed_length::duration as at_least;
 use manometer_analysis::summary::IntervalEstimate;
 use manometer_analysis::verdict::{Grade, Verdict};
 use manometer_measure::plan::Settings;
 
-use super::result::ComparisonResult;
 use crate::number::number;
 use crate::table::table;
 use crate::text::verdict;

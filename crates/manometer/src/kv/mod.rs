@@ -75,13 +75,16 @@ fn find_max(args: &Args, job: &Job, seconds: f64) -> anyhow::Result<ExitStatus> 
     if let Err(error) = run_alone(args, job, &mut search)? {
         return failed(error);
     }
-    let met = find_max::is_met(&search)?;
+    if let Some(reason) = &search.refused {
+        anyhow::bail!("{reason}");
+    }
+    let capacity = search.answer.context("stopped before the end of the search")?;
     args.format.print(|| find_max::document(&search), || find_max::text(&search))?;
     if let Some(out) = &args.out {
         recording::write_file(out, find_max::page(&search).as_bytes())?;
         output::note(&format!("latency against rate: {}", out.display()));
     }
-    Ok(ExitStatus::of_gate(met, false))
+    Ok(ExitStatus::of_gate(capacity.is_met(), false))
 }
 
 /// Runs the workload to its end and removes its data unless `--keep` or `--reuse` is given.

@@ -1,6 +1,7 @@
 //! Whether the runs of a command meet the goals of their experiments.
 
-use manometer_analysis::verdict::{GoalResult, PhaseGoal};
+use manometer_analysis::summary::RunSummary;
+use manometer_analysis::verdict::{PhaseGoal, all_met};
 use manometer_measure::recording;
 use manometer_report::AnalysedRecording;
 
@@ -14,17 +15,8 @@ pub(super) fn judge(args: &Args, recorded: &[AnalysedRecording]) -> anyhow::Resu
         let suites = recorded.iter().map(suite).collect();
         recording::write_file(path, junit::document("manometer run", suites, args.allow_undecided)?.as_bytes())?;
     }
-    let goals: Vec<&GoalResult> = recorded.iter().filter_map(|one| one.summary.goal.as_ref()).collect();
-    Ok(ExitStatus::of_gate(all_met(&goals), args.allow_undecided))
-}
-
-/// Whether all goals are met; false where one is missed; `None` where neither is known.
-fn all_met(goals: &[&GoalResult]) -> Option<bool> {
-    match goals {
-        _ if goals.iter().any(|goal| goal.met == Some(false)) => Some(false),
-        _ if goals.iter().any(|goal| goal.met.is_none()) => None,
-        _ => Some(true),
-    }
+    let met = recorded.iter().filter_map(|one| Some(one.summary.goal.as_ref()?.met));
+    Ok(ExitStatus::of_gate(all_met(met), args.allow_undecided))
 }
 
 /// The tests of one recording; none without a goal.
@@ -43,7 +35,7 @@ fn suite(recorded: &AnalysedRecording) -> Suite {
     suite
 }
 
-fn result(phase: &PhaseGoal, summary: &manometer_analysis::summary::RunSummary, limit: &str) -> TestResult {
+fn result(phase: &PhaseGoal, summary: &RunSummary, limit: &str) -> TestResult {
     match phase.met {
         Some(true) => TestResult::Passed,
         Some(false) => {
@@ -54,26 +46,5 @@ fn result(phase: &PhaseGoal, summary: &manometer_analysis::summary::RunSummary, 
             TestResult::Failed(format!("the pressure is {}, not {limit}", text.unwrap_or_default()))
         }
         None => TestResult::Undecided(phase.reason.clone().unwrap_or_default()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn goal(met: Option<bool>) -> GoalResult {
-        GoalResult { pressure: 0.1, met, phases: Vec::new(), reason: None }
-    }
-
-    #[test]
-    fn one_missed_goal_decides_and_one_undecided_leaves_it_open() {
-        let all = |goals: &[Option<bool>]| {
-            let goals: Vec<GoalResult> = goals.iter().copied().map(goal).collect();
-            all_met(&goals.iter().collect::<Vec<_>>())
-        };
-        assert_eq!(all(&[]), Some(true), "no goal is missed where there is none");
-        assert_eq!(all(&[Some(true), None, Some(false)]), Some(false));
-        assert_eq!(all(&[Some(true), None]), None);
-        assert_eq!(all(&[Some(true)]), Some(true));
     }
 }

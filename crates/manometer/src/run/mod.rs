@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use manometer_experiment::isolate::{self, IsolateError};
 use manometer_experiment::prepare::check_power_states;
-use manometer_experiment::queue::{PlannedSet, plan_set};
+use manometer_experiment::queue::plan_set;
 use manometer_experiment::{Experiment, file};
 use manometer_measure::event::RunStatus;
 
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let interrupted = process::interruption()?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&files[0].1.name));
     let session = RunContext { args, interrupted: &interrupted };
-    let outcome = match only_run(&planned) {
+    let outcome = match planned.single_experiment() {
         Some(experiment) => single::run(&session, &out, experiment, &planned.fits),
         None => queue::run(&session, &out, &files, &planned),
     };
@@ -73,10 +73,4 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(_) => Ok(ExitStatus::Failed),
         Err(error) => refuse(error),
     }
-}
-
-/// The experiment of the only run: its recording needs no folder below --out.
-fn only_run(planned: &PlannedSet) -> Option<&Experiment> {
-    let [only] = planned.runs.as_slice() else { return None };
-    Some(&only.experiment).filter(|experiment| experiment.swept.is_empty())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
 use manometer_experiment::lock::DiskLocks;
-use manometer_experiment::queue::{PlannedSet, Queue, RunState, unlike_states};
+use manometer_experiment::queue::{PlannedSet, Queue, QueuedRun, RunState, unlike_states};
 use manometer_measure::event::RunStatus;
 use manometer_report::AnalysedRecording;
 
@@ -13,8 +13,7 @@ use super::session::RunContext;
 use crate::output;
 use crate::recordings;
 
-/// Runs what is left of the set in `out`. A failed run ends the command, because the runs after it would probably fail
-/// too; `--resume` begins with it.
+/// Runs what is left of the set in `out`; `--resume` begins with the run that failed.
 pub(super) fn run(
     session: &RunContext<'_>,
     out: &Path,
@@ -34,7 +33,15 @@ pub(super) fn run(
         output::note(crate::text::findings(&order).trim_start());
     }
     let mut shown = BTreeMap::new();
-    let outcome = perform_all(session, &mut queue, &mut shown);
+    let count = queue.runs().len();
+    let perform = |index: usize, run: &QueuedRun, before: &BTreeSet<PathBuf>, created: &mut BTreeSet<PathBuf>| {
+        session.announce(index + 1, count, &run.planned.experiment, &run.dir, before);
+        session.perform(&run.planned.experiment, &run.dir, before, created)
+    };
+    let outcome = queue.run_left(perform, |index, run| -> anyhow::Result<()> {
+        shown.insert(index, session.show(&run.dir)?);
+        Ok(())
+    });
     let recorded = all_recorded(&queue, shown)?;
     if !recorded.is_empty() {
         print(session, out, &queue, &recorded)?;
@@ -43,9 +50,7 @@ pub(super) fn run(
 }
 
 fn note_progress(queue: &Queue) {
-    let is_done = |state: RunState| matches!(state, RunState::Done | RunState::NotNeeded);
-    let done = queue.runs().iter().filter(|run| is_done(run.state)).count();
-    output::note(&format!("{done} of {} runs are done", queue.runs().len()));
+    output::note(&format!("{} of {} runs are done", queue.finished_runs(), queue.runs().len()));
     if let Some(version) = queue.other_version() {
         output::note(&format!(
             "this set was started by version {version} of Manometer and continues with version {}, which may cause \
@@ -53,34 +58,6 @@ fn note_progress(queue: &Queue) {
             env!("CARGO_PKG_VERSION")
         ));
     }
-}
-
-/// Runs until all are done or one fails; the recordings are in `shown`, by index.
-fn perform_all(
-    session: &RunContext<'_>,
-    queue: &mut Queue,
-    shown: &mut BTreeMap<usize, AnalysedRecording>,
-) -> anyhow::Result<RunStatus> {
-    while let Some(index) = queue.start_next()? {
-        let run = queue.runs()[index].clone();
-        session.announce(index + 1, queue.runs().len(), &run.planned.experiment, &run.dir, queue.created());
-        let mut created = BTreeSet::new();
-        match session.perform(&run.planned.experiment, &run.dir, queue.created(), &mut created) {
-            Ok(status) => {
-                queue.record_end(index, status, created)?;
-                shown.insert(index, session.show(&run.dir)?);
-                if status != RunStatus::Complete {
-                    return Ok(status);
-                }
-            }
-            // A run that could not begin has no recording.
-            Err(error) => {
-                queue.record_failure(index, &error, created)?;
-                return Err(error.into());
-            }
-        }
-    }
-    Ok(RunStatus::Complete)
 }
 
 /// The recordings of all runs that are done. Those of an earlier command are read, not written.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use manometer_trace::TraceError;
 use manometer_trace::transform::anonymise::{Anonymise, Secret};
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 use crate::output;
 

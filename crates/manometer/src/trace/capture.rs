@@ -5,8 +5,6 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 
 use manometer_measure::capture::{CaptureError, CaptureOptions, CaptureSummary, CaptureTarget, capture};
-use manometer_measure::host::device_of;
-use manometer_measure::host::layers_of;
 use manometer_measure::{ByteSize, MonotonicClock};
 use serde_json::json;
 
@@ -72,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 /// Prints what is captured, and warnings.
 fn announce(args: &Args, target: &CaptureTarget) {
-    if lies_on(&args.out, target) {
+    if target.holds(&args.out) {
         output::note(&format!(
             "warning: {} is on {}: the trace will contain its own writes; choose another device with --out",
             args.out.display(),
@@ -93,12 +91,6 @@ fn check(args: &Args) -> Result<CaptureTarget, String> {
         return Err(format!("--buffer is {}: write 64KiB to 1GiB", args.buffer));
     }
     CaptureTarget::find(&args.device).map_err(|error| error.to_string())
-}
-
-/// Whether the file `out` is on the target, or on a device above it.
-fn lies_on(out: &std::path::Path, target: &CaptureTarget) -> bool {
-    let layers = device_of(out).map(|device| layers_of(&device)).unwrap_or_default();
-    layers.iter().any(|layer| layer.device == target.device)
 }
 
 /// Removes an empty trace.

@@ -2,10 +2,11 @@
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::complete::MissingInserts;
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Find the missing inserts of a trace: keys that are used before they are inserted.

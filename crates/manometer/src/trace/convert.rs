@@ -1,10 +1,11 @@
 //! `manometer trace convert`: a trace in another format.
 
 use manometer_trace::TraceError;
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Convert a trace to Parquet, oracleGeneral, KV-replay, CSV or fio's iolog.

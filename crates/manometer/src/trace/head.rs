@@ -1,6 +1,6 @@
 //! `manometer trace head`: the first requests, as parsed.
 
-use manometer_trace::{KeyTable, Record};
+use manometer_trace::{KeyTable, Record, read_first};
 use serde_json::{Value, json};
 
 use super::input::{self, Input};
@@ -28,19 +28,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };
-    let (mut records, mut batch) = (Vec::new(), Vec::new());
-    let mut damage = None;
-    while (records.len() as u64) < args.requests {
-        match trace.reader.read(&mut batch) {
-            Ok(0) => break,
-            Ok(_) => records.append(&mut batch),
-            Err(error) => {
-                damage = Some(error);
-                break;
-            }
-        }
-    }
-    records.truncate(args.requests as usize);
+    let (records, damage) = read_first(trace.reader.as_mut(), args.requests as usize);
     let keys = trace.reader.keys();
     let rows = || records.iter().map(|record| row(record, keys)).collect::<Vec<Value>>();
     let document = || json!({ "format": trace.format.name, "requests": rows() });

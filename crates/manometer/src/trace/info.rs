@@ -29,14 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };
-    let (mut summary, mut batch) = (TraceSummary::default(), Vec::new());
-    let damage = loop {
-        match trace.reader.read(&mut batch) {
-            Ok(0) => break None,
-            Ok(_) => summary.add(&batch),
-            Err(error) => break Some(error),
-        }
-    };
+    let (summary, damage) = TraceSummary::read(trace.reader.as_mut());
     let totals = summary.totals();
     args.format.print(
         || document(trace.format.name, &totals, trace.reader.skipped(), damage.as_ref()),

@@ -2,10 +2,11 @@
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::intensify::{PARTS_MAX, intensify as intensified};
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Overlay equal parts of a trace from time zero, each with its own keys and clients.

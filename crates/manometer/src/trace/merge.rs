@@ -2,10 +2,11 @@
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::merge::Merge;
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Inputs};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Merge traces by time. Equal keys stay equal, and each trace keeps its own order.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_trace::write::{self, DroppedFields, OutputFormat, copy, create};
+use manometer_trace::write::{self, WriteSummary, write_trace};
 use manometer_trace::{TraceError, TraceReader};
 use serde_json::{Map, Number, Value, json};
 
@@ -36,15 +36,6 @@ fn output_format_help() -> String {
     format!("One of {}; by default from the name of the new file", write::names())
 }
 
-/// The counts of a written trace.
-pub struct WriteSummary {
-    requests: u64,
-    format: &'static str,
-    losses: DroppedFields,
-    /// The damage of the trace that was read.
-    pub damage: Option<TraceError>,
-}
-
 impl OutputForm {
     /// Whether the texts of keys are kept.
     pub fn keeps_keys(&self) -> bool {
@@ -53,22 +44,9 @@ impl OutputForm {
 }
 
 impl Output {
-    /// Writes the requests of the reader, up to damage. The file is removed if the format cannot hold them or the request
-    /// was wrong.
+    /// Writes the requests of the reader, up to damage.
     pub fn write(&self, reader: &mut dyn TraceReader) -> Result<WriteSummary, TraceError> {
-        let output_format = match &self.form.output_format {
-            Some(name) => OutputFormat::find(name)?,
-            None => OutputFormat::of_path(&self.out)?,
-        };
-        let mut writer = create(&self.out, output_format)?;
-        let written = copy(reader, writer.as_mut()).and_then(|(requests, damage)| {
-            let losses = writer.finish()?;
-            Ok(WriteSummary { requests, format: output_format.name, losses, damage })
-        });
-        if written.is_err() {
-            let _ = std::fs::remove_file(&self.out);
-        }
-        written
+        write_trace(reader, &self.out, self.form.output_format.as_deref())
     }
 
     /// Prints the counts with the additional facts of the verb.

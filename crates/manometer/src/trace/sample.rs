@@ -2,10 +2,11 @@
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::sample::{SampledTrace, SpatialFilter};
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Sample a share of the keys with all their requests, by the spatial hashing of SHARDS.

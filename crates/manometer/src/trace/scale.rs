@@ -2,10 +2,11 @@
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::scale::{Scale, factor_for_rate};
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Scale the times of a trace; the first request keeps its time.

@@ -1,11 +1,12 @@
 //! `manometer trace slice`: a section of a trace.
 
 use manometer_trace::TraceError;
-use manometer_trace::transform::slice::{Slice, SliceRange};
+use manometer_trace::transform::slice::{Slice, SliceRange, nanoseconds};
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Cut a section out of a trace; requests keep their times.
@@ -48,11 +49,4 @@ fn slice(args: &Args) -> Result<WriteSummary, TraceError> {
     }
     let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
     args.output.write(&mut Slice::new(trace.reader, stretch))
-}
-
-fn nanoseconds(name: &str, seconds: f64) -> Result<u64, TraceError> {
-    match seconds * 1e9 {
-        nanoseconds if (0.0..1.8e19).contains(&nanoseconds) => Ok(nanoseconds.round() as u64),
-        _ => Err(TraceError::Wrong(format!("{name} is {seconds}: write seconds, 0 or more"))),
-    }
 }

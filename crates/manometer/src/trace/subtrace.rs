@@ -3,10 +3,11 @@
 use clap::ValueEnum;
 use manometer_trace::TraceError;
 use manometer_trace::transform::subtrace::{Division, Parts, Subtrace};
+use manometer_trace::write::WriteSummary;
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, WriteSummary};
+use super::output::Output;
 use crate::exit_status::ExitStatus;
 
 /// Divide a trace by clients or by time, and keep some of the parts with their times and keys.

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use manometer_measure::ByteSize;
 use manometer_trace::synthesis::paths::{DepthRange, PathGenerator, PathModel};
 use manometer_trace::synthesis::{self, FitError, Generator, TraceModel};
+use manometer_trace::write::WriteSummary;
 use manometer_trace::{TraceError, TraceForm, TraceReader};
 use serde_json::json;
 
 use super::input::{self, Input};
-use super::output::{Output, OutputForm, WriteSummary};
+use super::output::{Output, OutputForm};
 use crate::exit_status::ExitStatus;
 use crate::output;
 

@@ -73,9 +73,7 @@ impl Run<'_> {
         if member.failure.is_some() || member.has_ended {
             return Ok(());
         }
-        let ending =
-            || self.controller.wait(index).err().unwrap_or_else(|| "its process ended before its workload".to_owned());
-        let text = why.unwrap_or_else(ending);
+        let text = why.unwrap_or_else(|| self.controller.early_end(index));
         member.failure = Some(text.clone());
         member.pending = false;
         self.controller.end(index);

@@ -1,12 +1,11 @@
 //! The costs, computed.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use manometer_cache::CacheError;
 use manometer_cache::cost::{
     ArrangementResult, BreakEven, CostReport, CostRule, GoalVerdict, Prices, break_even, compute_costs, evaluate_goals,
-    read_results,
+    price_as, read_results,
 };
 
 use super::args::Args;
@@ -33,7 +32,7 @@ pub(super) fn cost_results(args: &Args) -> Result<CostResults, CacheError> {
     let prices = Prices::read(&name, &content)?;
     let files = args.results.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let mut outcomes = read_results(&files)?;
-    exchange(&args.priced_as, &mut outcomes, &prices)?;
+    price_as(&args.priced_as, &mut outcomes, &prices)?;
     let bill = compute_costs(&outcomes, &prices, rule(args)?)?;
     let break_even = break_even(&outcomes, &bill.costs);
     let verdict = match args.goals.as_slice() {
@@ -51,28 +50,4 @@ fn rule(args: &Args) -> Result<CostRule, CacheError> {
         }
         years => Ok(CostRule::Money { years }),
     }
-}
-
-/// Replaces devices of the results by others, all at once.
-fn exchange(exchanges: &[String], outcomes: &mut [ArrangementResult], prices: &Prices) -> Result<(), CacheError> {
-    let wrong = |exchange: &str, reason: &str| CacheError::Invalid(format!("--priced-as {exchange}: {reason}"));
-    let mut renamed = HashMap::new();
-    for exchange in exchanges {
-        let (from, to) = exchange.split_once('=').ok_or_else(|| wrong(exchange, "write it as ssd=intel-320"))?;
-        prices.of(to).map_err(|error| wrong(exchange, &error.to_string()))?;
-        if !outcomes.iter().flat_map(ArrangementResult::levels).any(|level| level.device == from) {
-            return Err(wrong(exchange, &format!("the results have no `{from}`")));
-        }
-        if renamed.insert(from, to).is_some() {
-            return Err(wrong(exchange, &format!("`{from}` is priced twice")));
-        }
-    }
-    for outcome in outcomes {
-        for level in std::iter::once(&mut outcome.origin).chain(&mut outcome.cache) {
-            if let Some(to) = renamed.get(level.device.as_str()) {
-                level.device = (*to).to_owned();
-            }
-        }
-    }
-    Ok(())
 }

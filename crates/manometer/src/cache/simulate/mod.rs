@@ -2,7 +2,6 @@
 
 use manometer_cache::PolicySpec;
 use manometer_cache::policy::TimeSource;
-use manometer_cache::request::RequestFields;
 use manometer_cache::simulate::{SimulationResult, simulate};
 use manometer_cache::trace_scan::ExcludedRequests;
 use manometer_cache::{CacheError, RequestSequence};
@@ -68,19 +67,13 @@ fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, RequestSequence),
     let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<PolicySpec>, _>>()?;
     let capacities = args.unit.capacities(&args.capacity)?;
     let mut reader = args.blocks.open(&args.input)?;
-    let sizes = RequestFields { sizes: args.unit.size_aware, ..RequestFields::NONE };
-    let details = policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details));
-    let requests = RequestSequence::read(&mut *reader, details)?;
+    let requests = RequestSequence::read(&mut *reader, PolicySpec::fields(&policies, args.unit.size_aware))?;
     Ok((policies, capacities, requests))
 }
 
 fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &RequestSequence) -> Value {
     let results = outcomes.iter().map(|outcome| {
         let (counters, policy) = (&outcome.counters, &policies[outcome.policy]);
-        let requests_per_second = match policy.time_source(requests) {
-            Some(TimeSource::RequestRate(requests)) => Some(requests),
-            Some(TimeSource::Trace) | None => None,
-        };
         json!({
             "policy": policy.to_string(),
             "capacity": outcome.capacity,
@@ -89,7 +82,7 @@ fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult],
             "miss_ratio": counters.miss_ratio(),
             "byte_miss_ratio": if requests.sizes().is_empty() { None } else { counters.byte_miss_ratio() },
             "bypassed": counters.bypassed,
-            "requests_per_second": requests_per_second,
+            "requests_per_second": policy.requests_per_second(requests),
         })
     });
     let ExcludedRequests { deletes, without_size, without_time } = requests.excluded();

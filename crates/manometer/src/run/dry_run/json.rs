@@ -26,8 +26,7 @@ pub(super) fn document(report: &DryRunReport<'_>) -> Value {
         })
     };
     let SetCost { min: least, max: most, .. } = &dry.costs;
-    let bounded = (most.unbounded_s == 0.0).then_some(most.written_bytes);
-    let written = bounded.or_else(|| dry.write_speed.map(|speed| most.max_written_bytes(speed)));
+    let written = dry.max_written_bytes();
     let preparation = |one: &DirectoryPreparation<'_>| {
         let mut document = preparation::document(&one.first.directory, &one.budgets, one.ledger, &one.steps);
         document["directory"] = json!(one.first.directory);

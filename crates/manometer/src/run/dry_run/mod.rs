@@ -3,9 +3,7 @@
 mod json;
 mod text;
 
-use std::path::Path;
-
-use manometer_analysis::verdict::{Forecast, PlannedLength, forecast};
+use manometer_analysis::verdict::{Forecast, forecast};
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::dry_run::DryRun;
 use manometer_measure::{Recording, RecordingError};
@@ -25,16 +23,7 @@ struct DryRunReport<'a> {
 /// It cannot be read.
 pub(super) fn forecast_of(args: &Args, runs: &[PlannedRun]) -> Result<Option<Forecast>, RecordingError> {
     let Some((dir, run)) = args.earlier.as_deref().zip(runs.first()) else { return Ok(None) };
-    read_forecast(dir, run).map(Some)
-}
-
-fn read_forecast(dir: &Path, run: &PlannedRun) -> Result<Forecast, RecordingError> {
-    let times = &run.experiment.times;
-    let planned = match times.blocks {
-        Some(blocks) => PlannedLength::Rounds { rounds: blocks.rounds as usize, block_s: blocks.measured_s() },
-        None => PlannedLength::Phases { phase_s: times.phase.seconds() },
-    };
-    Ok(forecast(&Recording::open(dir)?, planned))
+    Ok(Some(forecast(&Recording::open(dir)?, run.experiment.times.planned_length())))
 }
 
 /// Prints the runs and their cost.
