@@ -100,6 +100,7 @@ impl<'a> Run<'a> {
             environment,
             recorder,
             unrecorded: BTreeSet::new(),
+            open_outputs: members.len(),
             members,
             controller,
             isolated,

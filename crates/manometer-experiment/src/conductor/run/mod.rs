@@ -77,6 +77,8 @@ struct Run<'a> {
     unrecorded: BTreeSet<String>,
     members: Vec<Member>,
     controller: Controller,
+    /// How many workers have not ended their output.
+    open_outputs: usize,
     /// Dropped after the controller, whose workers end first: the control groups that it removes must be empty.
     isolated: RunIsolation,
     observers: Vec<Box<dyn Observer>>,
@@ -151,7 +153,10 @@ impl Run<'_> {
             let until_ns = deadline_ns.min(self.next_tick_ns).saturating_sub(now_ns).min(INTERRUPT_CHECK_NS);
             match self.controller.receive(Duration::from_nanos(until_ns)) {
                 Some((index, WorkerEvent::Message(_, message))) => self.handle_message(index, message)?,
-                Some((index, WorkerEvent::Ended)) => self.fail_worker(index, None)?,
+                Some((index, WorkerEvent::Ended)) => {
+                    self.open_outputs -= 1;
+                    self.fail_worker(index, None)?;
+                }
                 None => {}
             }
         }
@@ -202,11 +207,10 @@ impl Run<'_> {
         };
         (0..self.members.len()).for_each(|index| self.controller.send(index, &Control::Stop));
         let deadline_ns = MonotonicClock.now_ns() + STOP_PATIENCE_NS;
-        let mut left = self.members.len();
         // The last sample of the last phase may still arrive; anything else is ignored.
-        while left > 0 && MonotonicClock.now_ns() < deadline_ns {
+        while self.open_outputs > 0 && MonotonicClock.now_ns() < deadline_ns {
             match self.controller.receive(Duration::from_nanos(INTERRUPT_CHECK_NS)) {
-                Some((_, WorkerEvent::Ended)) => left -= 1,
+                Some((_, WorkerEvent::Ended)) => self.open_outputs -= 1,
                 Some((index, WorkerEvent::Message(_, last @ (Message::Sample(_) | Message::Replayed { .. })))) => {
                     self.handle_message(index, last)?;
                 }
