@@ -15,7 +15,8 @@ const DRIFT: Rule = Rule {
     threat: serious(ThreatTarget::Result, "the primary drifted"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "the primary's performance without neighbours at the end of the run differs from `w0`, by Welch's test at 5 % \
-        and by 5 % or more; evaluated where a later phase has no neighbour (`plan.closing = true`)",
+        and by 5 % or more or by as much as the largest pressure whose interval excludes 0, which it then explains: the \
+        result is void; evaluated where a later phase has no neighbour (`plan.closing = true`)",
     remedy: "Settle for longer before `w0`, run fewer phases, and repeat them in another order.",
 };
 
@@ -58,11 +59,11 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
                 "The primary drifted: without neighbours its performance in {last_id} is {percent:+.1} % against {first_id}. \
                  The pressures in between include a part of that drift."
             );
-            let drifted = change.abs() >= HARMFUL_DRIFT && before.difference_p_value(&after) <= SIGNIFICANCE;
-            let strength = match change.abs() >= largest_pressure(evidence.results) {
-                true => ThreatStrength::Fatal,
-                false => ThreatStrength::Serious,
-            };
+            let (pressure, is_shown) = evidence.largest_pressure();
+            let explains = change.abs() >= pressure;
+            let drifted = (change.abs() >= HARMFUL_DRIFT || explains && is_shown)
+                && before.difference_p_value(&after) <= SIGNIFICANCE;
+            let strength = if explains { ThreatStrength::Fatal } else { ThreatStrength::Serious };
             drifted.then(|| with_strength(DRIFT.finding(Some(last_id), &sentence), strength))
         }
         _ => {
@@ -73,10 +74,4 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
             Some(UNTESTED.finding(Some(last_id), &sentence))
         }
     }
-}
-
-/// The largest change that any neighbour made, in either direction: a drift of that size explains it.
-fn largest_pressure(results: &[PhaseResult<'_>]) -> f64 {
-    let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
-    pressures.filter_map(|result| result.pressure.value).map(f64::abs).fold(0.0, f64::max)
 }

@@ -1,10 +1,10 @@
 //! Whether the blocks of an interleaved plan are what the analysis takes them for: independent of the block before them.
 
-use manometer_measure::event::{Finding, Severity, ThreatTarget};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 use manometer_measure::human;
 
 use super::evidence::Evidence;
-use super::rule::{Family, Rule, serious};
+use super::rule::{Family, Rule, serious, with_strength};
 use crate::estimate::IntervalEstimate;
 use crate::interleaved::block_states::BlockStateTest;
 use crate::rounds_result::{RoundsResult, StateKind};
@@ -16,7 +16,7 @@ const CARRY_OVER: Rule = Rule {
     threat: serious(ThreatTarget::Result, "blocks depend on the blocks before them"),
     source: "Williams 1949; Jones & Kenward 2014, chapter 4; Freedman & Lane 1983",
     meaning: "in an interleaved plan, the performance of a block depends on the setting of the block before it (randomisation \
-        test at 5 %)",
+        test at 5 %); where by as much as the largest pressure whose interval excludes 0, the result is void",
     remedy: "Use the design `ladder`, or a longer `washout`.",
 };
 
@@ -66,7 +66,11 @@ fn carry_over(evidence: &Evidence<'_>, rounds: &RoundsResult) -> Option<Finding>
         plan.criterion.metric,
         difference(effect)
     );
-    (carry_over.p_value <= SIGNIFICANCE).then(|| CARRY_OVER.finding(None, &sentence))
+    let strength = match effect.value.unwrap_or_default().abs() >= evidence.largest_pressure().0 {
+        true => ThreatStrength::Fatal,
+        false => ThreatStrength::Serious,
+    };
+    (carry_over.p_value <= SIGNIFICANCE).then(|| with_strength(CARRY_OVER.finding(None, &sentence), strength))
 }
 
 /// `12 % lower (95 % interval 8 to 16 %)`.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
+use manometer_analysis::verdict::Grade;
 use manometer_measure::Column;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan};
@@ -152,6 +153,17 @@ fn carry_over_is_found_with_its_size_and_none_where_there_is_none() {
     let effect = &with.interleaved.as_ref().unwrap().carry_over.as_ref().unwrap().effects["w3"];
     assert!(effect.ci_low.unwrap() < -0.2 && -0.2 < effect.ci_high.unwrap(), "{effect:?}");
     assert!(text.contains(&format!("{:.1} % lower", -100.0 * effect.value.unwrap())), "{text}");
+}
+
+#[test]
+fn carry_over_as_large_as_the_pressures_makes_the_result_void() {
+    let grade = |keeps| {
+        let (_dir, summary) = summary_of(&Case { keeps, after: [1.0, 1.0, 1.0, 0.8], ..CASE });
+        assert!(finding(&summary, "carry-over").is_some(), "{:?}", summary.findings);
+        summary.verdict.grade
+    };
+    assert_eq!(grade([1.0, 0.9, 0.7, 0.4]), Grade::Indicative);
+    assert_eq!(grade([1.0, 1.0, 1.0, 1.0]), Grade::Void);
 }
 
 #[test]
