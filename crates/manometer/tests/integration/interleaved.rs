@@ -143,6 +143,9 @@ fn a_dry_run_counts_every_block_of_every_round() {
     let document = scene.run("run blocks.toml --dry-run --format json").status(0).json();
     assert!((document["duration_s"].as_f64().unwrap() - 9.3).abs() < 1e-9, "{}", document["duration_s"]);
     scene.run("run blocks.toml --dry-run").status(0).out_has(&["10 rounds", "300ms", "writer.iodepth = 4"]);
+    scene.write("blocks.toml", &interleaved("rounds = 15"));
+    // 15 × 100 ms of washout, 15 × 200 ms of measurement.
+    scene.run("run blocks.toml --dry-run").status(0).out_has(&["1s 500ms", " 3s "]);
     scene.write("blocks.toml", &interleaved("rounds = 10\nstop = { interval = \"1%\", at_most = \"18s\" }"));
     let document = scene.run("run blocks.toml --dry-run --format json").status(0).json();
     let seconds = ["duration_s", "duration_s_at_most"].map(|key| document[key].as_f64().unwrap());
