@@ -135,7 +135,7 @@ fn phase(
     label: &str,
     kind: PhaseKind,
     activities: &[Activity],
-    working: &Working,
+    working: &[Option<Settings>],
     changing: &BTreeSet<(usize, String)>,
 ) -> Phase {
     let settings = changing.iter().filter_map(|(number, name)| {
@@ -155,7 +155,7 @@ fn phase(
 }
 
 /// The changes at the start of a phase.
-fn label(activities: &[Activity], before: Option<&Working>, working: &Working) -> String {
+fn label(activities: &[Activity], before: Option<&Working>, working: &[Option<Settings>]) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut changes_text = Vec::new();
     for (number, Activity { name, is_primary, .. }) in activities.iter().enumerate() {
