@@ -96,6 +96,15 @@ impl SampleTable {
         self.rows.iter().map(|(t_ns, _)| *t_ns)
     }
 
+    /// Whether a whole interval lies between two times.
+    pub(crate) fn has_interval_within(&self, begin_ns: u64, end_ns: u64) -> bool {
+        let length = self.numbers.get("length");
+        self.rows.iter().any(|(t_ns, row)| {
+            let length_s = row.iter().find(|(number, _)| Some(number) == length).map_or(0.0, |(_, length_s)| *length_s);
+            *t_ns <= end_ns && t_ns.saturating_sub((length_s * 1e9).round() as u64) >= begin_ns
+        })
+    }
+
     /// The median length of an interval in seconds; 1 if there are too few.
     pub fn usual_interval_s(&self) -> f64 {
         let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();

@@ -10,7 +10,7 @@ use manometer_workload::command::ParserName;
 use manometer_workload::command::parser::{self, Amount, Parser, Report};
 use regex::Regex;
 
-use crate::findings;
+use crate::findings::{self, LateLine};
 use crate::input::{all_lines, ns_of_ms};
 use crate::single_run::SingleRun;
 use crate::{ImportError, ImportedRun, SampleTable};
@@ -126,8 +126,8 @@ struct OutputReader {
     samples: u64,
     /// The last time on the program's own clock.
     last_ms: Option<i64>,
-    /// How often that clock went back.
-    backward: u64,
+    /// The lines with a time before that of a line before them.
+    backward: Vec<LateLine>,
 }
 
 impl OutputReader {
@@ -149,8 +149,9 @@ impl OutputReader {
     }
 
     fn set_clock(&mut self, now_ms: i64, elapsed_ms: Option<i64>) {
-        if self.last_ms.is_some_and(|last_ms| now_ms < last_ms) {
-            self.backward += 1;
+        if let Some(last_ms) = self.last_ms.filter(|last_ms| now_ms < *last_ms) {
+            let t_ns = self.run.begin_unix_ms.map_or(0, |begin_ms| ns_of_ms(last_ms.saturating_sub(begin_ms)));
+            self.backward.push(LateLine { t_ns, late_ms: last_ms.saturating_sub(now_ms) });
             return;
         }
         self.last_ms = Some(now_ms);
@@ -184,13 +185,8 @@ impl OutputReader {
 
     /// The run with its findings.
     fn finish(mut self, program: ParserName) -> SingleRun {
-        if self.backward > 0 {
-            let text = format!(
-                "The program's clock went back {} times: those lines keep the latest time before them.",
-                self.backward
-            );
-            self.run.findings.push(findings::clock_stepped(text));
-        }
+        let interval_s = self.run.table.usual_interval_s();
+        self.run.findings.extend(findings::late_lines(&self.backward, interval_s, &self.run.phases));
         // fio's last document looks like any other.
         self.run.has_ended |= program == ParserName::Fio;
         if !self.run.has_ended {

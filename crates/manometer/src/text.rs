@@ -12,7 +12,7 @@ use manometer_measure::Span;
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{InterleavedRounds, PhaseKind, Plan};
 
-use crate::number::{duration, gap, number};
+use crate::number::{gap, number};
 use crate::table::table;
 
 /// The phases of a plan.
@@ -23,8 +23,8 @@ pub fn phases(plan: &Plan) -> String {
             phase.id.clone(),
             phase.label.clone(),
             phase.running.join(", "),
-            duration(phase.settle_s),
-            duration(phase.duration_s),
+            span(phase.settle_s).to_string(),
+            span(phase.duration_s).to_string(),
         ]);
     }
     let rounds = plan.interleaved.as_ref().map(rounds).unwrap_or_default();

@@ -231,8 +231,26 @@ const RULES: &[Rule] = &[
         severity: Severity::Warning,
         threat: serious(ThreatTarget::Phase, "the clock of the imported file was stepped"),
         source: "`manometer import`",
-        meaning: "the clock of an imported file went backwards: those samples have the timestamp before the step",
+        meaning: "the clock of an imported file went backwards by a sample interval or more: those samples have the \
+            timestamp before the step",
         remedy: "Do not trust the length of the phase with the step.",
+    },
+    Rule {
+        id: "import-clock-jitter",
+        severity: Severity::Info,
+        threat: None,
+        source: "`manometer import`",
+        meaning: "the clock of an imported file went backwards by less than a sample interval: those lines have the timestamp \
+            before the step",
+        remedy: "Nothing to do: the phases are as long as they were.",
+    },
+    Rule {
+        id: "import-neighbour-unsampled",
+        severity: Severity::Warning,
+        threat: minor(ThreatTarget::Phase, "a neighbour has no sample"),
+        source: "`manometer import`",
+        meaning: "a neighbour runs in a phase of an imported file in which no whole interval of its reports lies",
+        remedy: "Do not take the phase for one without that neighbour.",
     },
     Rule {
         id: "import-unknown-version",

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use manometer_import::{ImportError, ImportedRun};
+use manometer_import::{ImportError, ImportedPhase, ImportedRun};
 use manometer_measure::{Phase, PhaseKind, Recording};
 use manometer_testing::real_data;
 
@@ -76,8 +76,9 @@ fn ids(imported: &ImportedRun, wanted: impl Fn(&Phase) -> bool) -> Vec<String> {
 fn compare_with_counters(path: &Path) -> (usize, f64) {
     let (mut phases, mut largest) = (0, 0.0_f64);
     let imported = read(path).unwrap();
+    let known = ["import-clock-jitter", "import-neighbour-unsampled"];
     assert!(
-        imported.findings.iter().all(|finding| finding.id == "import-clock-stepped"),
+        imported.findings.iter().all(|finding| known.contains(&finding.id.as_str())),
         "{path:?}: {:?}",
         imported.findings
     );
@@ -135,11 +136,20 @@ fn rates_are_those_of_the_cumulative_counters() {
             let number = |name: &str| rate[name].as_f64().unwrap();
             let (start_s, end_s, expected) = (number("start_s"), number("end_s"), number("ops_per_s"));
             let is_same = |at: Option<f64>, expected: f64| at.is_some_and(|at| (at - expected).abs() < 2.0);
-            let is_it = |phase: &&manometer_analysis::summary::PhaseSummary| {
-                is_same(phase.start_s, start_s) && is_same(phase.end_s, end_s)
-            };
-            let phase = summary.phases.iter().find(is_it);
-            let mean = phase.and_then(|phase| phase.performance.mean).unwrap_or(f64::NAN);
+            // A reference may span several phases, of which the script changed the primary: they follow without a gap.
+            let phases: Vec<_> = (summary.phases.iter())
+                .filter(|one| {
+                    one.start_s.is_some_and(|at| at > start_s - 2.0) && one.end_s.is_some_and(|at| at < end_s + 2.0)
+                })
+                .collect();
+            let is_whole = is_same(phases.first().and_then(|one| one.start_s), start_s)
+                && is_same(phases.last().and_then(|one| one.end_s), end_s)
+                && phases.windows(2).all(|pair| is_same(pair[0].end_s, pair[1].start_s.unwrap()));
+            let (operations, length_s) = phases.iter().fold((0.0, 0.0), |(operations, seconds), one| {
+                let length_s = one.end_s.unwrap() - one.start_s.unwrap();
+                (operations + one.performance.mean.unwrap_or(f64::NAN) * length_s, seconds + length_s)
+            });
+            let mean = if is_whole { operations / length_s } else { f64::NAN };
             // After a thread's last report the reference counts nothing of it any more; the recording ends there.
             let unreported = ((end_s - last_s) / (end_s - start_s)).max(0.0);
             let deviation = mean / expected - 1.0;
@@ -167,6 +177,108 @@ fn the_slides_have_their_phases() {
     assert_eq!(phase("w5").phase.settings["n1.write_ratio"], 0.1);
     assert_eq!(phase("w25").phase.settings["n1.write_ratio"], 1.0);
     assert_eq!(phase("w25").phase.settings["n2.write_ratio"], 0.7);
+}
+
+/// A measured phase: its id, its label, who runs, its begin and its end in seconds.
+type PhaseRow<'a> = (&'a str, &'a str, Vec<&'a str>, u64, u64);
+
+fn measured_phases(imported: &ImportedRun) -> Vec<PhaseRow<'_>> {
+    imported.phases.iter().filter(|one| one.phase.kind != PhaseKind::Warmup).map(phase_row).collect()
+}
+
+fn phase_row(one: &ImportedPhase) -> PhaseRow<'_> {
+    let seconds = |t_ns: u64| t_ns / 1_000_000_000;
+    let running = one.phase.running.iter().map(String::as_str).collect();
+    (&one.phase.id, &one.phase.label, running, seconds(one.begin_ns), seconds(one.end_ns))
+}
+
+#[test]
+fn a_further_instance_of_the_primarys_program_is_a_neighbour_from_its_start() {
+    let Some(data) = real_data("storiks") else { return };
+    let imported = read(&data.join("kinds/ycsb_db3-threads4_workloadb.out.xz")).unwrap();
+    let expected = [
+        ("w0", "no neighbour", vec!["primary"], 60, 960),
+        ("w1", "ycsb2 starts", vec!["primary", "ycsb2"], 960, 1861),
+        ("w2", "ycsb3 starts", vec!["primary", "ycsb2", "ycsb3"], 1861, 2762),
+    ];
+    assert_eq!(measured_phases(&imported), expected);
+    let (_dir, recording) = recorded(&imported);
+    let summary = manometer_analysis::summarise(&recording);
+    let means: Vec<f64> = summary.phases.iter().map(|phase| phase.performance.mean.unwrap().round()).collect();
+    assert_eq!(means.len(), 3, "{means:?}");
+    // The increments of YCSB's own counts of operations.
+    for (mean, counted) in means.iter().zip([69_160.0, 46_123.0, 34_626.0]) {
+        assert!((mean / counted - 1.0).abs() < 0.01, "{mean} instead of {counted}");
+    }
+    assert!(summary.phases[0].neighbours.is_empty());
+    assert!(summary.phases[2].neighbours.keys().eq(["ycsb2", "ycsb3"]));
+}
+
+#[test]
+fn a_neighbour_without_a_sample_in_a_phase_is_a_finding() {
+    let Some(data) = real_data("storiks") else { return };
+    let imported = read(&data.join("kinds/at3_jobs2_directio.out.xz")).unwrap();
+    let found = imported.findings.iter().find(|finding| finding.id == "import-neighbour-unsampled").unwrap();
+    assert!(found.phase_ids().any(|phase| phase == "w1"), "{found:?}");
+    assert!(found.text.contains("`n2` lies in w1"), "{}", found.text);
+}
+
+#[test]
+fn a_script_that_changes_the_primary_begins_phases() {
+    let Some(data) = real_data("storiks") else { return };
+    let imported = read(&data.join("kinds/mw_per_threads_writeratio-dbs1_threads10.out.xz")).unwrap();
+    let alone = || vec!["primary"];
+    let expected = [
+        ("w0", "no neighbour", alone(), 60, 960),
+        ("w1", "primary.writeratio = 0.1", alone(), 960, 1860),
+        ("w2", "primary.writeratio = 0.2", alone(), 1860, 2760),
+        ("w3", "primary.writeratio = 0.5", alone(), 2760, 3662),
+    ];
+    assert_eq!(measured_phases(&imported), expected);
+    let ratios = imported.phases[1..].iter().map(|one| one.phase.settings["primary.writeratio"].as_f64().unwrap());
+    assert!(ratios.eq([0.05, 0.1, 0.2, 0.5]));
+    let (_dir, recording) = recorded(&imported);
+    let summary = manometer_analysis::summarise(&recording);
+    // The cumulative counts of its threads, interpolated at the ends of the phases.
+    for (phase, counted) in summary.phases.iter().zip([23_206.3, 10_667.7, 5_189.9, 2_063.5]) {
+        let mean = phase.performance.mean.unwrap();
+        assert!((mean / counted - 1.0).abs() < 0.01, "{}: {mean} instead of {counted}", phase.id);
+    }
+}
+
+/// A log of YCSB: status lines of an instance, as its number, a second of the log, and its operations so far.
+fn ycsb_log(statuses: &[(u32, u32, u32)]) -> String {
+    let head = "[2021-09-13 20:25:00.000] [info] storiks version: 0.1\n\
+                [2021-09-13 20:25:00.000] [info] parameters: --stats_interval=\"2\" --num_ydbs=\"2\"\n";
+    let line = |(instance, second, operations): &(u32, u32, u32)| {
+        format!(
+            "[2021-09-13 20:25:{second:02}.000] [info] Task ycsb[{instance}], stdout: {second} sec: {operations} \
+             operations; 100 current ops/sec; [READ: Count=200, Max=9, Min=1, Avg=2, 90=3, 99=4, 99.9=5, 99.99=6]\n"
+        )
+    };
+    let lines: String = statuses.iter().map(line).collect();
+    format!("{head}{lines}[2021-09-13 20:25:42.000] [info] exit(0)\n")
+}
+
+#[test]
+fn an_instance_that_ends_ends_its_phase() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.out");
+    let mut statuses: Vec<(u32, u32, u32)> = (1..=21).map(|step| (0, 2 * step, 200 * step)).collect();
+    statuses.extend((6..=12).map(|step| (1, 2 * step, 200 * step)));
+    statuses.sort_by_key(|(instance, second, _)| (*second, *instance));
+    std::fs::write(&path, ycsb_log(&statuses)).unwrap();
+    let expected = [
+        ("w0", "no neighbour", vec!["primary"], 0, 10),
+        ("w1", "ycsb2 starts", vec!["primary", "ycsb2"], 10, 24),
+        ("w0-2", "no neighbour, again", vec!["primary"], 24, 42),
+    ];
+    assert_eq!(measured_phases(&read(&path).unwrap()), expected);
+    // One that starts with the primary and reports until the end is there in the only phase.
+    let statuses: Vec<(u32, u32, u32)> =
+        (1..=20).flat_map(|step| [(0, 2 * step, 200 * step), (1, 2 * step + 1, 200 * step)]).collect();
+    std::fs::write(&path, ycsb_log(&statuses)).unwrap();
+    assert_eq!(measured_phases(&read(&path).unwrap()), [("w1", "ycsb2 starts", vec!["primary", "ycsb2"], 0, 42)]);
 }
 
 #[test]
@@ -226,7 +338,7 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
         )
     };
     let head = "[2021-09-13 20:25:05.000] [info] storiks version: 7.3\n[2021-09-13 20:25:05.000] [info] parameters: --stats_interval=\"2\" --num_ydbs=\"1\"\n";
-    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(9, 600), &status(12, 800)].concat())
+    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(7, 600), &status(12, 800)].concat())
         .unwrap();
     let imported = read(&path).unwrap();
     let ids: Vec<&str> = imported.findings.iter().map(|finding| finding.id.as_str()).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use manometer_measure::Recording;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -84,6 +85,47 @@ fn settings_change_with_every_block_and_the_neighbour_pauses_in_w0() {
     assert!(changes >= 6, "{changes} changes in 18 blocks");
 }
 
+/// The blocks that were measured: their phase, and their first and last moment in nanoseconds.
+fn blocks(scene: &Scene) -> Vec<(String, u64, u64)> {
+    let events = events(scene);
+    let of_blocks: Vec<&Value> =
+        events.iter().filter(|event| event["event"].as_str().is_some_and(|name| name.starts_with("block_"))).collect();
+    let (pairs, rest) = of_blocks.as_chunks::<2>();
+    assert!(rest.is_empty());
+    let t_ns = |event: &Value| event["t_ns"].as_u64().unwrap();
+    pairs.iter().map(|[from, to]| (from["phase"].as_str().unwrap().to_owned(), t_ns(from), t_ns(to))).collect()
+}
+
+#[test]
+fn a_block_measures_as_many_intervals_as_planned() {
+    const INTERVAL_NS: u64 = 50_000_000;
+    const PLANNED: usize = 4; // 300 ms without 100 ms
+    let scene = scene("rounds = 6");
+    scene.run("run blocks.toml --out rec").status(0);
+    let blocks = blocks(&scene);
+    assert_eq!(blocks.len(), 18);
+    let recording = Recording::open(&scene.path("rec")).unwrap();
+    let samples = recording.samples("primary").unwrap();
+    let lengths_s = samples.column("length").unwrap();
+    let within = |from_ns: u64, to_ns: u64| {
+        let ends = samples.t_ns.iter().zip(lengths_s);
+        ends.filter(|(t_ns, length_s)| {
+            let begin_ns = (**t_ns as f64 - length_s.unwrap() * 1e9).round() as u64;
+            begin_ns >= from_ns && **t_ns <= to_ns
+        })
+        .count()
+    };
+    let counts: Vec<usize> = blocks.iter().map(|(_, from_ns, to_ns)| within(*from_ns, *to_ns)).collect();
+    // On a busy host a sample may come late: no block has more than planned, and the best ones have all.
+    assert_eq!(counts.iter().max(), Some(&PLANNED), "{counts:?}");
+    for (phase, from_ns, to_ns) in &blocks {
+        assert_eq!((to_ns - from_ns) / INTERVAL_NS, PLANNED as u64, "{phase}");
+    }
+    let planned = &scene.json("rec/plan.json")["phases"];
+    let w1 = planned.as_array().unwrap().iter().find(|phase| phase["id"] == "w1").unwrap();
+    assert_eq!(w1["duration_s"].as_f64().unwrap(), 6.0 * PLANNED as f64 * 0.05);
+}
+
 #[test]
 fn another_seed_draws_another_order_and_the_same_seed_the_same() {
     let scene = scene("rounds = 10");
@@ -101,6 +143,9 @@ fn a_dry_run_counts_every_block_of_every_round() {
     let document = scene.run("run blocks.toml --dry-run --format json").status(0).json();
     assert!((document["duration_s"].as_f64().unwrap() - 9.3).abs() < 1e-9, "{}", document["duration_s"]);
     scene.run("run blocks.toml --dry-run").status(0).out_has(&["10 rounds", "300ms", "writer.iodepth = 4"]);
+    scene.write("blocks.toml", &interleaved("rounds = 15"));
+    // 15 × 100 ms of washout, 15 × 200 ms of measurement.
+    scene.run("run blocks.toml --dry-run").status(0).out_has(&["1s 500ms", " 3s "]);
     scene.write("blocks.toml", &interleaved("rounds = 10\nstop = { interval = \"1%\", at_most = \"18s\" }"));
     let document = scene.run("run blocks.toml --dry-run --format json").status(0).json();
     let seconds = ["duration_s", "duration_s_at_most"].map(|key| document[key].as_f64().unwrap());

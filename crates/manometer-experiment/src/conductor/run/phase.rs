@@ -192,7 +192,7 @@ impl Run<'_> {
     }
 
     pub(super) fn whole_intervals_ns(&self, seconds: f64) -> u64 {
-        (seconds_ns(seconds) / self.interval_ns).max(1) * self.interval_ns
+        whole_intervals_ns(seconds, self.interval_ns)
     }
 
     pub(super) fn time_after(&self, phase: &Phase) -> f64 {
@@ -201,6 +201,42 @@ impl Run<'_> {
     }
 }
 
+/// `seconds` without what is left of the last interval of `interval_ns`; at least one interval.
+fn whole_intervals_ns(seconds: f64, interval_ns: u64) -> u64 {
+    (seconds_ns(seconds) / interval_ns).max(1) * interval_ns
+}
+
+/// `seconds` in nanoseconds, rounded: a difference such as 1.4 s − 0.4 s is a little less than 1 s in floating point.
 pub(super) fn seconds_ns(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
+    (seconds * 1e9).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_block_loses_no_interval_to_floating_point() {
+        let intervals = |block_ms: u64, washout_ms: u64, interval_ms: u64| {
+            let measured_s = block_ms as f64 / 1e3 - washout_ms as f64 / 1e3;
+            whole_intervals_ns(measured_s, interval_ms * MS) / (interval_ms * MS)
+        };
+        assert_eq!(intervals(1400, 400, 200), 5, "1.4 - 0.4 < 1");
+        assert_eq!(intervals(300, 100, 50), 4, "0.3 - 0.1 < 0.2");
+        for interval_ms in [50, 100, 200, 1000] {
+            for washout in 1..40 {
+                for measured in 1..40 {
+                    let (block_ms, washout_ms) = ((washout + measured) * interval_ms, washout * interval_ms);
+                    assert_eq!(intervals(block_ms, washout_ms, interval_ms), measured, "{block_ms} - {washout_ms} ms");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_of_an_interval_is_not_measured_except_the_first() {
+        assert_eq!([0.01, 0.2, 0.39, 0.4].map(|s| whole_intervals_ns(s, 200 * MS) / MS), [200, 200, 200, 400]);
+    }
 }

@@ -1,7 +1,8 @@
 //! The logs of Storiks and of its predecessor `rocksdb_test` 1.x: one `.out` file per run, often compressed with xz.
 //!
-//! A primary (YCSB or `db_bench`) runs from the start; a script starts and changes the neighbours (`access_time3`). The
-//! phases follow from the neighbours' *reports*, not from the script.
+//! A primary (YCSB or `db_bench`) runs from the start; a script starts and changes the neighbours (`access_time3`), and
+//! further instances of YCSB or `db_bench` may start later. The phases follow from the workloads' *reports*, not from the
+//! script.
 
 mod engine;
 mod experiment;
@@ -13,12 +14,13 @@ mod parameters;
 mod phases;
 mod primary;
 mod thread_counts;
+mod workload_script;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use manometer_measure::event::{Finding, RunStatus};
-use manometer_measure::plan::{BetterDirection, Criterion, Plan, PlannedWorkload, Role, Settings};
+use manometer_measure::plan::{BetterDirection, Criterion, PhaseKind, Plan, PlannedWorkload, Role, Settings};
 use manometer_workload::command::ParserName;
 use manometer_workload::command::parser::{self, Parser};
 use serde_json::{Map, Value, json};
@@ -27,12 +29,12 @@ use self::host::Host;
 use self::log::{Task, TaskOutput, log_line, task_output};
 use self::neighbour::Report;
 use self::parameters::Parameters;
-use self::phases::Change;
+use self::phases::{Activity, Change, shortest_ns};
 use self::primary::DbBenchReports;
-use crate::findings;
+use crate::findings::{self, LateLine};
 use crate::import_format::{ImportFormat, read_each};
 use crate::input::{Lines, file_stem, ns_of_ms};
-use crate::{ImportError, ImportedRun, SampleTable, program_output};
+use crate::{ImportError, ImportedPhase, ImportedRun, SampleTable, program_output};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "storiks",
@@ -78,8 +80,8 @@ struct Log {
     last_ms: i64,
     /// Whether the program ended normally.
     has_ended: bool,
-    /// The number of lines with a time before that of the line before, and the largest step back.
-    backward: (u64, i64),
+    /// The lines with a time before that of a line before them.
+    backward: Vec<LateLine>,
     /// By task.
     workloads: BTreeMap<(String, usize), WorkloadLog>,
     host: Host,
@@ -95,6 +97,8 @@ struct Log {
 struct WorkloadLog {
     table: SampleTable,
     last_ns: Option<u64>,
+    /// The beginning of its first interval with operations, and the end of the last one.
+    works_ns: Option<(u64, u64)>,
     changes: Vec<Change>,
     settings: Settings,
     waits: bool,
@@ -128,7 +132,7 @@ impl Log {
             begin_ms: line.local_ms,
             last_ms: line.local_ms,
             has_ended: false,
-            backward: (0, 0),
+            backward: Vec::new(),
             workloads: BTreeMap::new(),
             host: Host::default(),
             facts: Map::new(),
@@ -153,7 +157,8 @@ impl Log {
     fn take(&mut self, line: &str) {
         let Some(line) = log_line(line) else { return };
         if line.local_ms < self.last_ms {
-            self.backward = (self.backward.0 + 1, self.backward.1.max(self.last_ms - line.local_ms));
+            let late_ms = self.last_ms.saturating_sub(line.local_ms);
+            self.backward.push(LateLine { t_ns: self.t_ns(self.last_ms), late_ms });
         }
         self.last_ms = self.last_ms.max(line.local_ms);
         if let Some(parameters) = line.text.strip_prefix("parameters: ") {
@@ -184,10 +189,11 @@ impl Log {
                     let interval_s = self.interval_s();
                     let workload = self.workload_log(task);
                     let length_s = workload.length_s(t_ns, interval_s);
+                    workload.has_worked(t_ns, length_s);
                     workload.db_bench.take(t_ns, length_s, stats);
                 }
             }
-            ("db_bench", TaskOutput::Output(output)) => self.workload_log(task).db_bench.threads.take(t_ns, output),
+            ("db_bench", TaskOutput::Output(output)) => self.take_db_bench(t_ns, task, output),
             (source, TaskOutput::Stats(json)) => {
                 let Some(stats) = object(json) else { return };
                 match source {
@@ -207,6 +213,14 @@ impl Log {
 
     fn interval_s(&self) -> f64 {
         self.parameters.number("stats_interval").unwrap_or(5.0)
+    }
+
+    fn take_db_bench(&mut self, t_ns: u64, task: Task<'_>, output: &str) {
+        let workload = self.workload_log(task);
+        match workload_script::change(output) {
+            Some((name, value)) => workload.set(t_ns, name, value),
+            None => workload.db_bench.threads.take(t_ns, output),
+        }
     }
 
     fn take_neighbour(&mut self, t_ns: u64, task: Task<'_>, output: &str) {
@@ -261,6 +275,10 @@ fn workload_name(task: &str, number: usize) -> String {
     }
 }
 
+fn is_primary(task: &str, number: usize) -> bool {
+    task != "access_time3" && number == 0
+}
+
 fn object(json: &str) -> Option<Map<String, Value>> {
     match serde_json::from_str(json) {
         Ok(Value::Object(object)) => Some(object),
@@ -279,8 +297,17 @@ impl WorkloadLog {
         let reports = self.ycsb.get_or_insert_with(new).line(line);
         for report in reports.into_iter().flatten() {
             let length_s = self.length_s(t_ns, usual_s);
-            program_output::push(&mut self.table, &mut self.engine, "YCSB's status line", t_ns, length_s, &report);
+            let (table, engine) = (&mut self.table, &mut self.engine);
+            if program_output::push(table, engine, "YCSB's status line", t_ns, length_s, &report) {
+                self.has_worked(t_ns, length_s);
+            }
         }
+    }
+
+    /// Notes that it worked in the `length_s` before `t_ns`.
+    fn has_worked(&mut self, t_ns: u64, length_s: f64) {
+        let begin_ns = t_ns.saturating_sub((length_s * 1e9).round() as u64);
+        self.works_ns = Some((self.works_ns.map_or(begin_ns, |(begin_ns, _)| begin_ns), t_ns));
     }
 
     /// The time since its last report; for the first report the usual interval.
@@ -305,41 +332,71 @@ impl WorkloadLog {
 }
 
 impl Log {
+    /// When each workload works in a run that ends at `end_ns`: the primary first.
+    fn activities(&self, end_ns: u64) -> Vec<Activity> {
+        let shortest_ns = shortest_ns(self.interval_s());
+        let primary = self.workloads.iter().find(|((task, number), _)| is_primary(task, *number));
+        let first_ns = primary.and_then(|(_, workload)| workload.works_ns).map_or(0, |(begin_ns, _)| begin_ns);
+        let mut activities: Vec<Activity> = Vec::new();
+        for ((task, number), workload) in &self.workloads {
+            let is_primary = is_primary(task, *number);
+            let (begin_ns, end_ns) = match (task.as_str(), workload.works_ns) {
+                ("access_time3", _) => (workload.changes.first().map_or(u64::MAX, |change| change.t_ns), u64::MAX),
+                _ if is_primary => (0, u64::MAX),
+                (_, None) => (u64::MAX, u64::MAX),
+                // What starts with the primary has worked since the start, what works at the end has worked until then.
+                (_, Some((begin_ns, last_ns))) => (
+                    if begin_ns < first_ns.saturating_add(shortest_ns) { 0 } else { begin_ns },
+                    if end_ns.saturating_sub(last_ns) < shortest_ns { u64::MAX } else { last_ns },
+                ),
+            };
+            let (name, changes) = (workload_name(task, *number), workload.changes.clone());
+            activities.push(Activity { name, is_primary, begin_ns, end_ns, changes });
+        }
+        activities.sort_by_key(|activity| !activity.is_primary);
+        activities
+    }
+
+    /// The neighbours that run in a phase without a whole interval of their reports, each with the phase.
+    fn unsampled<'a>(&self, phases: &'a [ImportedPhase]) -> Vec<(String, &'a str)> {
+        let neighbours = self.workloads.iter().filter(|((task, number), _)| !is_primary(task, *number));
+        let neighbours: Vec<_> = neighbours.map(|((task, number), log)| (workload_name(task, *number), log)).collect();
+        let mut unsampled = Vec::new();
+        for imported in phases.iter().filter(|imported| imported.phase.kind != PhaseKind::Warmup) {
+            for (name, log) in neighbours.iter().filter(|(name, _)| imported.phase.running.contains(name)) {
+                if !log.table.has_interval_within(imported.begin_ns, imported.end_ns) {
+                    unsampled.push((name.clone(), imported.phase.id.as_str()));
+                }
+            }
+        }
+        unsampled
+    }
+
     fn finish(mut self, path: &Path) -> Result<ImportedRun, ImportError> {
         if self.workloads.values().all(WorkloadLog::is_empty) {
             return Err(ImportError::format(path, "the log holds no statistics of any workload"));
         }
-        if self.backward.0 > 0 {
-            let (lines, most_ms) = self.backward;
-            let text = format!(
-                "The clock went back {lines} times, by {:.1} s at most: those lines keep the latest time before them.",
-                most_ms as f64 / 1e3
-            );
-            self.findings.push(findings::clock_stepped(text));
-        }
+        let (end_ns, interval_s) = (self.t_ns(self.last_ms), self.interval_s());
+        let warm_up_ns = (self.parameters.number("warm_period").unwrap_or(0.0) * 60e9) as u64;
+        let phases = phases::phases(&self.activities(end_ns), warm_up_ns, end_ns, interval_s);
+        self.findings.extend(findings::late_lines(&self.backward, interval_s, &phases));
         if !self.has_ended {
             let text = "the log has no end: the run was cut short, or the file was";
             self.findings.push(findings::cut_short(text.to_owned()));
         }
-        let end_ns = self.t_ns(self.last_ms);
-        let warm_up_ns = (self.parameters.number("warm_period").unwrap_or(0.0) * 60e9) as u64;
-        let neighbours: Vec<(String, Vec<Change>)> = (self.workloads.iter())
-            .filter(|((task, _), _)| task == "access_time3")
-            .map(|((task, number), workload)| (workload_name(task, *number), workload.changes.clone()))
-            .collect();
-        let has_primary = self.workloads.keys().any(|(task, number)| task != "access_time3" && *number == 0);
-        let interval_s = self.interval_s();
-        let phases = phases::phases(&neighbours, has_primary, warm_up_ns, end_ns, interval_s);
         let boundaries_ns: Vec<u64> = phases.iter().map(|phase| phase.begin_ns).collect();
         for workload in self.workloads.values_mut() {
             workload.db_bench.push(&mut workload.table, &boundaries_ns);
         }
+        let unsampled = self.unsampled(&phases);
+        let unsampled: Vec<_> = unsampled.iter().map(|(name, phase)| (name.as_str(), *phase)).collect();
+        let unsampled = findings::without_samples(&unsampled);
+        self.findings.extend(unsampled);
         let workloads = self.workloads.keys().map(|(task, number)| {
             let is_neighbour = task == "access_time3";
-            let is_primary = !is_neighbour && *number == 0;
             PlannedWorkload {
                 name: workload_name(task, *number),
-                role: if is_primary { Role::Primary } else { Role::Neighbour },
+                role: if is_primary(task, *number) { Role::Primary } else { Role::Neighbour },
                 kind: if is_neighbour { "io" } else { "kv" }.to_owned(),
                 unit: if is_neighbour { "MiB/s" } else { "ops/s" }.to_owned(),
             }

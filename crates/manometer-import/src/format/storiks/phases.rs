@@ -1,4 +1,4 @@
-//! Derives phases from the neighbours' reports.
+//! Derives phases from what the workloads reported: who works, and with which settings.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ImportedPhase;
 
-/// A change of a neighbour's settings, or whether it is paused.
+/// A change of a workload's settings, or whether it is paused.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub t_ns: u64,
@@ -15,59 +15,76 @@ pub(super) struct Change {
     pub waits: bool,
 }
 
-/// The running neighbours and their settings, from a time on.
+/// When a workload works, and with which settings.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Activity {
+    pub name: String,
+    pub is_primary: bool,
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// In the order of time; before the first one it has the settings with which it started.
+    pub changes: Vec<Change>,
+}
+
+/// The working workloads and their settings, from a time on.
 #[derive(Debug, Clone, PartialEq)]
 struct State {
     begin_ns: u64,
-    /// Settings by neighbour; `None` while it is paused.
-    running: Vec<Option<Settings>>,
+    /// Settings by workload; `None` while it does not work.
+    working: Working,
 }
 
-/// The phases of a run with these changes of neighbours. An interval without changes is a phase, unless it is too short
-/// for a sample; the first `warm_up_ns` do not count.
+type Working = Vec<Option<Settings>>;
+
+/// The shortest phase: one that holds a sample.
+pub(super) fn shortest_ns(interval_s: f64) -> u64 {
+    (1.5 * interval_s * 1e9) as u64
+}
+
+/// The phases of a run of these workloads. An interval without changes is a phase, unless it is too short for a sample;
+/// the first `warm_up_ns` do not count.
 pub(super) fn phases(
-    neighbours: &[(String, Vec<Change>)],
-    has_primary: bool,
+    activities: &[Activity],
     warm_up_ns: u64,
     end_ns: u64,
     interval_s: f64,
 ) -> Vec<ImportedPhase> {
-    let shortest_ns = (1.5 * interval_s * 1e9) as u64;
-    let states = states(neighbours, end_ns);
+    let has_primary = activities.iter().any(|activity| activity.is_primary);
+    let states = states(activities, end_ns);
     let stretches = states.iter().enumerate().map(|(number, state)| {
         let end_ns = states.get(number + 1).map_or(end_ns, |next| next.begin_ns);
-        (state.begin_ns.max(warm_up_ns), end_ns, &state.running)
+        (state.begin_ns.max(warm_up_ns), end_ns, &state.working)
     });
-    let wanted = stretches.filter(|(begin_ns, end_ns, running)| {
-        end_ns.saturating_sub(*begin_ns) >= shortest_ns && (has_primary || running.iter().any(Option::is_some))
+    let wanted = stretches.filter(|(begin_ns, end_ns, working)| {
+        let is_long = end_ns.saturating_sub(*begin_ns) >= shortest_ns(interval_s);
+        is_long && (has_primary || working.iter().any(Option::is_some))
     });
     let wanted: Vec<_> = wanted.collect();
-    let changing = changing(neighbours, wanted.iter().map(|(_, _, running)| *running));
+    let changing = changing(activities, wanted.iter().map(|(_, _, working)| *working));
     let mut found: Vec<ImportedPhase> = Vec::new();
     if has_primary && warm_up_ns > 0 {
-        let all_wait = vec![None; neighbours.len()];
-        let phase = phase("warmup", "warm-up", PhaseKind::Warmup, neighbours, &all_wait, &changing);
+        let alone: Working = activities.iter().map(|one| one.is_primary.then(Settings::new)).collect();
+        let phase = phase("warmup", "warm-up", PhaseKind::Warmup, activities, &alone, &changing);
         found.push(ImportedPhase { phase, begin_ns: 0, end_ns: warm_up_ns.min(end_ns) });
     }
-    let mut before: Option<&Vec<Option<Settings>>> = None;
+    let mut before: Option<&Working> = None;
+    // What works in `w0`: the primary alone, with its first settings.
+    let mut first_alone: Option<&Working> = None;
     let (mut pressures, mut baselines) = (0, 0);
-    for (begin_ns, end_ns, running) in wanted {
-        let is_alone = running.iter().all(Option::is_none);
-        let (id, label, kind) = if is_alone {
+    for (begin_ns, end_ns, working) in wanted {
+        let is_alone = activities.iter().zip(working).all(|(one, working)| one.is_primary || working.is_none());
+        let (id, label, kind) = if is_alone && *first_alone.get_or_insert(working) == working {
             baselines += 1;
             let id = if baselines == 1 { "w0".to_owned() } else { format!("w0-{baselines}") };
             let label = if baselines == 1 { "no neighbour" } else { "no neighbour, again" };
             (id, label.to_owned(), PhaseKind::Baseline)
         } else {
             pressures += 1;
-            (format!("w{pressures}"), label(neighbours, before, running), PhaseKind::Pressure)
+            (format!("w{pressures}"), label(activities, before, working), PhaseKind::Pressure)
         };
-        let mut phase = phase(&id, &label, kind, neighbours, running, &changing);
-        if !has_primary {
-            phase.running.retain(|name| name != "primary");
-        }
+        let phase = phase(&id, &label, kind, activities, working, &changing);
         found.push(ImportedPhase { phase, begin_ns, end_ns });
-        before = Some(running);
+        before = Some(working);
     }
     for imported in &mut found {
         imported.phase.duration_s = imported.end_ns.saturating_sub(imported.begin_ns) as f64 / 1e9;
@@ -76,31 +93,36 @@ pub(super) fn phases(
 }
 
 /// The states in order; consecutive equal ones are merged.
-fn states(neighbours: &[(String, Vec<Change>)], end_ns: u64) -> Vec<State> {
-    let moments: BTreeSet<u64> = neighbours.iter().flat_map(|(_, changes)| changes).map(|change| change.t_ns).collect();
+fn states(activities: &[Activity], end_ns: u64) -> Vec<State> {
+    let changes = |one: &Activity| one.changes.iter().map(|change| change.t_ns).collect::<Vec<_>>();
+    let moments: BTreeSet<u64> =
+        activities.iter().flat_map(|one| changes(one).into_iter().chain([one.begin_ns, one.end_ns])).collect();
     let mut states: Vec<State> = Vec::new();
     for begin_ns in std::iter::once(0).chain(moments).filter(|begin_ns| *begin_ns < end_ns) {
-        let running = neighbours.iter().map(|(_, changes)| {
-            let last = changes.iter().rev().find(|change| change.t_ns <= begin_ns)?;
-            (!last.waits).then(|| last.settings.clone())
-        });
-        let state = State { begin_ns, running: running.collect() };
-        if states.last().is_none_or(|last| last.running != state.running) {
+        let state = State { begin_ns, working: activities.iter().map(|one| settings_at(one, begin_ns)).collect() };
+        if states.last().is_none_or(|last| last.working != state.working) {
             states.push(state);
         }
     }
     states
 }
 
-/// The settings that differ between phases in which their neighbour runs, as `name.setting`.
+/// The settings of a workload at a time; `None` while it does not work.
+fn settings_at(activity: &Activity, t_ns: u64) -> Option<Settings> {
+    let last = activity.changes.iter().rev().find(|change| change.t_ns <= t_ns);
+    let works = (activity.begin_ns..activity.end_ns).contains(&t_ns) && last.is_none_or(|change| !change.waits);
+    works.then(|| last.map(|change| change.settings.clone()).unwrap_or_default())
+}
+
+/// The settings that differ between phases in which their workload works, as `name.setting`.
 fn changing<'a>(
-    neighbours: &[(String, Vec<Change>)],
-    phases: impl Iterator<Item = &'a Vec<Option<Settings>>>,
+    activities: &[Activity],
+    phases: impl Iterator<Item = &'a Working>,
 ) -> BTreeSet<(usize, String)> {
     let phases: Vec<_> = phases.collect();
     let mut changing = BTreeSet::new();
-    for number in 0..neighbours.len() {
-        let of_phase: Vec<&Settings> = phases.iter().filter_map(|running| running[number].as_ref()).collect();
+    for number in 0..activities.len() {
+        let of_phase: Vec<&Settings> = phases.iter().filter_map(|working| working[number].as_ref()).collect();
         let names: BTreeSet<&String> = of_phase.iter().flat_map(|settings| settings.keys()).collect();
         let differs = |name: &&&String| of_phase.windows(2).any(|pair| pair[0].get(**name) != pair[1].get(**name));
         changing.extend(names.iter().filter(differs).map(|name| (number, (*name).clone())));
@@ -112,38 +134,34 @@ fn phase(
     id: &str,
     label: &str,
     kind: PhaseKind,
-    neighbours: &[(String, Vec<Change>)],
-    running: &[Option<Settings>],
+    activities: &[Activity],
+    working: &[Option<Settings>],
     changing: &BTreeSet<(usize, String)>,
 ) -> Phase {
     let settings = changing.iter().filter_map(|(number, name)| {
-        let value = running[*number].as_ref()?.get(name)?.clone();
-        Some((format!("{}.{name}", neighbours[*number].0), value))
+        let value = working[*number].as_ref()?.get(name)?.clone();
+        Some((format!("{}.{name}", activities[*number].name), value))
     });
-    let names =
-        neighbours.iter().zip(running).filter(|(_, running)| running.is_some()).map(|((name, _), _)| name.clone());
+    let names = activities.iter().zip(working).filter(|(_, working)| working.is_some());
     Phase {
         id: id.to_owned(),
         label: label.to_owned(),
         kind,
         duration_s: 0.0,
         settle_s: 0.0,
-        running: std::iter::once("primary".to_owned()).chain(names).collect(),
+        running: names.map(|(one, _)| one.name.clone()).collect(),
         settings: settings.collect(),
     }
 }
 
 /// The changes at the start of a phase.
-fn label(
-    neighbours: &[(String, Vec<Change>)],
-    before: Option<&Vec<Option<Settings>>>,
-    running: &[Option<Settings>],
-) -> String {
+fn label(activities: &[Activity], before: Option<&Working>, working: &[Option<Settings>]) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut changes_text = Vec::new();
-    for (number, (name, _)) in neighbours.iter().enumerate() {
+    for (number, Activity { name, is_primary, .. }) in activities.iter().enumerate() {
         let earlier = before.and_then(|before| before[number].as_ref());
-        match (earlier, &running[number]) {
+        match (earlier, &working[number]) {
+            (None, Some(_)) if *is_primary && before.is_none() => {}
             (None, Some(_)) => changes_text.push(format!("{name} starts")),
             (Some(_), None) => changes_text.push(format!("{name} stops")),
             (Some(earlier), Some(now)) => {
@@ -168,18 +186,33 @@ mod tests {
         Change { t_ns: minute * MINUTE, settings: settings.as_object().unwrap().clone(), waits }
     }
 
+    fn workload(name: &str, minutes: std::ops::Range<u64>, changes: Vec<Change>) -> Activity {
+        let (begin_ns, end_ns) = (minutes.start * MINUTE, minutes.end * MINUTE);
+        Activity { name: name.to_owned(), is_primary: name == "primary", begin_ns, end_ns, changes }
+    }
+
+    fn spans(found: &[ImportedPhase]) -> Vec<(&str, u64, u64)> {
+        found.iter().map(|one| (one.phase.id.as_str(), one.begin_ns / MINUTE, one.end_ns / MINUTE)).collect()
+    }
+
+    fn labels(found: &[ImportedPhase]) -> Vec<&str> {
+        found.iter().map(|one| one.phase.label.as_str()).collect()
+    }
+
     #[test]
     fn staggered_neighbours_make_one_phase_each_time_one_changes() {
-        let neighbours = vec![
-            ("n1".to_owned(), vec![change(0, 0.0, true), change(10, 0.0, false), change(14, 0.5, false)]),
-            ("n2".to_owned(), vec![change(0, 0.0, true), change(12, 0.0, false)]),
+        let activities = [
+            workload("primary", 0..99, Vec::new()),
+            workload("n1", 0..99, vec![change(0, 0.0, true), change(10, 0.0, false), change(14, 0.5, false)]),
+            workload("n2", 0..99, vec![change(0, 0.0, true), change(12, 0.0, false)]),
         ];
-        let found = phases(&neighbours, true, 5 * MINUTE, 20 * MINUTE, 5.0);
-        let spans: Vec<_> =
-            found.iter().map(|one| (one.phase.id.as_str(), one.begin_ns / MINUTE, one.end_ns / MINUTE)).collect();
-        assert_eq!(spans, [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]);
-        let labels: Vec<_> = found.iter().map(|one| one.phase.label.as_str()).collect();
-        assert_eq!(labels, ["warm-up", "no neighbour", "n1 starts", "n2 starts", "n1.write_ratio = 0.5"]);
+        let found = phases(&activities, 5 * MINUTE, 20 * MINUTE, 5.0);
+        assert_eq!(
+            spans(&found),
+            [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]
+        );
+        assert_eq!(labels(&found), ["warm-up", "no neighbour", "n1 starts", "n2 starts", "n1.write_ratio = 0.5"]);
+        assert_eq!(found[0].phase.running, ["primary"]);
         assert_eq!(found[4].phase.running, ["primary", "n1", "n2"]);
         assert_eq!(Value::from(found[4].phase.settings.clone()), json!({ "n1.write_ratio": 0.5 }));
         assert_eq!(found[3].phase.duration_s, 120.0);
@@ -187,9 +220,46 @@ mod tests {
 
     #[test]
     fn a_neighbour_alone_has_phases_without_a_primary() {
-        let neighbours = vec![("n1".to_owned(), vec![change(0, 0.0, false), change(4, 1.0, false)])];
-        let found = phases(&neighbours, false, 0, 8 * MINUTE, 2.0);
-        let spans: Vec<_> = found.iter().map(|one| (one.phase.id.as_str(), one.phase.running.clone())).collect();
-        assert_eq!(spans, [("w1", vec!["n1".to_owned()]), ("w2", vec!["n1".to_owned()])]);
+        let activities = [workload("n1", 0..99, vec![change(0, 0.0, false), change(4, 1.0, false)])];
+        let found = phases(&activities, 0, 8 * MINUTE, 2.0);
+        let running: Vec<_> = found.iter().map(|one| (one.phase.id.as_str(), one.phase.running.clone())).collect();
+        assert_eq!(running, [("w1", vec!["n1".to_owned()]), ("w2", vec!["n1".to_owned()])]);
+    }
+
+    #[test]
+    fn a_further_instance_begins_a_phase_and_its_end_another() {
+        let activities = [
+            workload("primary", 0..99, Vec::new()),
+            workload("ycsb2", 10..30, Vec::new()),
+            workload("ycsb3", 20..99, Vec::new()),
+        ];
+        let found = phases(&activities, MINUTE, 40 * MINUTE, 5.0);
+        assert_eq!(
+            spans(&found),
+            [("warmup", 0, 1), ("w0", 1, 10), ("w1", 10, 20), ("w2", 20, 30), ("w3", 30, 40)]
+        );
+        assert_eq!(labels(&found)[1..], ["no neighbour", "ycsb2 starts", "ycsb3 starts", "ycsb2 stops"]);
+        assert_eq!(found[3].phase.running, ["primary", "ycsb2", "ycsb3"]);
+        assert_eq!(found[4].phase.running, ["primary", "ycsb3"]);
+    }
+
+    #[test]
+    fn a_change_of_the_primary_begins_a_phase_that_is_no_baseline() {
+        let activities = [
+            workload("primary", 0..99, vec![change(0, 0.1, false), change(10, 0.5, false), change(20, 0.1, false)]),
+            workload("n1", 30..99, Vec::new()),
+        ];
+        let found = phases(&activities, MINUTE, 40 * MINUTE, 5.0);
+        assert_eq!(
+            spans(&found),
+            [("warmup", 0, 1), ("w0", 1, 10), ("w1", 10, 20), ("w0-2", 20, 30), ("w2", 30, 40)]
+        );
+        assert_eq!(
+            labels(&found)[1..],
+            ["no neighbour", "primary.write_ratio = 0.5", "no neighbour, again", "n1 starts"]
+        );
+        assert_eq!(found[2].phase.kind, PhaseKind::Pressure);
+        let ratio = |number: usize| found[number].phase.settings["primary.write_ratio"].as_f64();
+        assert_eq!([1, 2, 3, 4].map(ratio), [0.1, 0.5, 0.1, 0.1].map(Some));
     }
 }
