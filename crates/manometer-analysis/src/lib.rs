@@ -55,5 +55,6 @@ pub mod summarise;
 pub mod summary;
 pub mod time_series;
 pub mod verdict;
+mod workload_samples;
 
 pub use summarise::summarise;

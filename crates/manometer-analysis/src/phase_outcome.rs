@@ -1,19 +1,22 @@
 //! When each phase of the plan was measured, or why it was not.
 
 use manometer_measure::event::RunStatus;
-use manometer_measure::{Event, InterleavedRounds, Phase, Recording};
+use manometer_measure::{Event, EventLine, InterleavedRounds, Phase, Recording};
 
 use crate::interleaved::block_windows;
 use crate::measured_time::MeasuredTime;
 use crate::recording_data::RecordingData;
 use crate::time_series::TimeWindow;
 
+/// How long after its last tick the last sample of a phase arrives at the latest, in seconds.
+const LATENESS_S: f64 = 0.05;
+
 /// How far a phase was measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PhaseOutcome {
     /// From its start to its end.
     Complete(MeasuredTime),
-    /// Up to the last sample, because the recording ends within the phase.
+    /// Up to the last sample or the planned end, or to the start of the next phase, because its end is not recorded.
     Truncated(MeasuredTime),
     /// It started and was not measured; why.
     Gap(String),
@@ -34,45 +37,71 @@ impl PhaseOutcome {
 /// The progress of a phase while the events are read in order.
 enum PhaseProgress {
     NotStarted,
-    Running(u64),
+    /// Since when, and until when at most.
+    Running {
+        begin_ns: u64,
+        last_end_ns: u64,
+    },
     Ended(TimeWindow),
+    /// Another phase started, or the run ended, before its end.
+    Superseded(TimeWindow),
     Gap(String),
 }
 
 /// The outcome of `phase`. If it ran more than once (a resumed run), the last time counts. A phase without an end is
-/// measured up to the last sample of its workloads, or up to the next phase or the end of the run.
+/// measured up to the last sample of its workloads, but not beyond its planned length, the start of the next phase or the
+/// end of the run.
 pub(crate) fn phase_outcome(recording: &Recording, data: &RecordingData, phase: &Phase) -> PhaseOutcome {
     if let Some(rounds) = recording.plan.interleaved.as_ref().filter(|rounds| rounds.has(&phase.id)) {
         return outcome_of_blocks(recording, rounds, phase);
     }
     let mut progress = PhaseProgress::NotStarted;
-    let mut next_event_ns = u64::MAX;
     for line in &recording.events {
-        match &line.event {
-            Event::PhaseStarted { phase: id } if *id == phase.id => {
-                (progress, next_event_ns) = (PhaseProgress::Running(line.t_ns), u64::MAX);
-            }
-            Event::PhaseEnded { phase: id } if *id == phase.id => {
-                if let PhaseProgress::Running(begin_ns) = progress {
-                    progress = PhaseProgress::Ended(TimeWindow { begin_ns, end_ns: line.t_ns });
-                }
-            }
-            Event::PhaseGap { phase: id, reason } if *id == phase.id => progress = PhaseProgress::Gap(reason.clone()),
-            Event::PhaseStarted { .. } | Event::Finished { .. } => next_event_ns = next_event_ns.min(line.t_ns),
-            _ => {}
-        }
+        progress = progress.after(phase, line);
     }
+    let until_last_sample = |begin_ns: u64, end_ns: u64| match data.last_sample_ns(&phase.running) {
+        Some(last_ns) if last_ns > begin_ns => {
+            PhaseOutcome::Truncated(TimeWindow { begin_ns, end_ns: last_ns.min(end_ns) }.into())
+        }
+        _ => PhaseOutcome::Gap("the recording ends before the first sample of the phase".to_owned()),
+    };
     match progress {
         PhaseProgress::NotStarted => PhaseOutcome::NotRun(not_run_reason(recording.status()).to_owned()),
         PhaseProgress::Gap(reason) => PhaseOutcome::Gap(reason),
         PhaseProgress::Ended(window) => PhaseOutcome::Complete(window.into()),
-        PhaseProgress::Running(begin_ns) => match data.last_sample_ns(&phase.running) {
-            Some(last_ns) if last_ns > begin_ns => {
-                PhaseOutcome::Truncated(TimeWindow { begin_ns, end_ns: last_ns.min(next_event_ns) }.into())
-            }
-            _ => PhaseOutcome::Gap("the recording ends before the first sample of the phase".to_owned()),
-        },
+        PhaseProgress::Running { begin_ns, last_end_ns: end_ns }
+        | PhaseProgress::Superseded(TimeWindow { begin_ns, end_ns }) => until_last_sample(begin_ns, end_ns),
     }
+}
+
+impl PhaseProgress {
+    /// The progress of `phase` after the event `line`.
+    fn after(self, phase: &Phase, line: &EventLine) -> Self {
+        let t_ns = line.t_ns;
+        match (&line.event, self) {
+            (Event::PhaseStarted { phase: id }, _) if *id == phase.id => {
+                Self::Running { begin_ns: t_ns, last_end_ns: later(t_ns, phase.duration_s + LATENESS_S) }
+            }
+            (Event::PhaseProlonged { phase: id, by_s, .. }, Self::Running { begin_ns, last_end_ns })
+                if *id == phase.id =>
+            {
+                Self::Running { begin_ns, last_end_ns: later(last_end_ns, *by_s) }
+            }
+            (Event::PhaseEnded { phase: id }, Self::Running { begin_ns, .. }) if *id == phase.id => {
+                Self::Ended(TimeWindow { begin_ns, end_ns: t_ns })
+            }
+            (Event::PhaseGap { phase: id, reason }, _) if *id == phase.id => Self::Gap(reason.clone()),
+            (Event::PhaseStarted { .. } | Event::Finished { .. }, Self::Running { begin_ns, last_end_ns }) => {
+                Self::Superseded(TimeWindow { begin_ns, end_ns: last_end_ns.min(t_ns) })
+            }
+            (_, unchanged) => unchanged,
+        }
+    }
+}
+
+/// The time `seconds` after `t_ns`.
+fn later(t_ns: u64, seconds: f64) -> u64 {
+    t_ns.saturating_add((seconds * 1e9).round() as u64)
 }
 
 /// The outcome of a phase made of blocks: measured in those that ran to their end.

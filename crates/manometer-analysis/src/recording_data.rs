@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use manometer_measure::latency_log::LatencyLog;
-use manometer_measure::{Recording, Role, Samples};
+use manometer_measure::{Event, PlannedWorkload, Recording, Role, Samples};
+
+use crate::workload_samples::{with_unlisted_operations, without_overlaps};
 
 /// The host's series that findings need.
 const HOST_SERIES: [&str; 7] = ["conductor", "cpu", "cpu.cores", "device", "health", "memory", "vmstat"];
+
+/// The kind of a workload that is an external program, running or imported.
+const EXTERNAL: &str = "command";
 
 /// The sample series of the workloads, of the host and of the primary's engine, and the primary's latencies.
 pub(crate) struct RecordingData {
@@ -30,11 +35,17 @@ impl RecordingData {
                     if read.truncated && recording.status().is_some() {
                         damage.push(format!("the samples of `{source}` are cut short"));
                     }
+                    let workload = recording.plan.workloads.iter().find(|workload| workload.name == source);
+                    let read = match workload {
+                        Some(workload) => as_measured(recording, workload, read, &mut damage),
+                        None => read,
+                    };
                     samples.insert(source, read);
                 }
                 Err(error) => damage.push(error.to_string()),
             }
         }
+        damage.extend(lost_samples(recording, &samples));
         let latency = read_latency(recording, &mut damage);
         Self { samples, latency, damage }
     }
@@ -48,6 +59,38 @@ impl RecordingData {
     pub(crate) fn last_sample_ns(&self, workloads: &[String]) -> Option<u64> {
         workloads.iter().filter_map(|workload| self.samples(workload)?.t_ns.iter().max().copied()).max()
     }
+}
+
+/// The samples of `workload` as they are analysed; what is left out is added to `damage`.
+fn as_measured(
+    recording: &Recording,
+    workload: &PlannedWorkload,
+    samples: Samples,
+    damage: &mut Vec<String>,
+) -> Samples {
+    let all = samples.t_ns.len();
+    let (samples, left_out) = without_overlaps(samples);
+    if left_out > 0 {
+        let path = recording.dir.join("samples").join(&workload.name);
+        damage.push(format!(
+            "{}: {left_out} of {all} intervals are left out, because they overlap with the ones before them",
+            path.display()
+        ));
+    }
+    if workload.kind == EXTERNAL { with_unlisted_operations(samples) } else { samples }
+}
+
+/// The primary's samples, if a phase in which it runs ended and there are none. Not every external program reports any.
+fn lost_samples(recording: &Recording, samples: &BTreeMap<String, Samples>) -> Option<String> {
+    let primary = recording.plan.primary().filter(|primary| primary.kind != EXTERNAL)?;
+    let runs = |id: &str| recording.plan.phase(id).is_some_and(|phase| phase.running.contains(&primary.name));
+    let has_run = recording.events.iter().any(|line| match &line.event {
+        Event::PhaseEnded { phase } | Event::BlockEnded { phase, .. } => runs(phase),
+        _ => false,
+    });
+    let is_readable = samples.get(&primary.name).is_none_or(|samples| !samples.t_ns.is_empty());
+    let is_present = recording.series().contains(&primary.name);
+    (has_run && !(is_present && is_readable)).then(|| format!("the samples of `{}` are missing", primary.name))
 }
 
 fn needed_series(recording: &Recording) -> Vec<String> {

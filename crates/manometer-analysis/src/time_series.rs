@@ -62,31 +62,74 @@ impl TimeSeries {
 
 /// The throughput of a workload in `window`: all foreground operations together, per interval of equal length.
 ///
-/// `samples` is its series as described in `docs/recording.md`. An operation whose count is null had no request in that
-/// interval; an interval in which all are null is a gap. `interval_s` is the length of an interval where the series has
-/// no `length` column. The mean of the series is work divided by measured time, however unequal the intervals are.
+/// `samples` is its series as described in `docs/recording.md`. `interval_s` is the length of an interval where the series
+/// has no `length` column. The mean of the series is work divided by measured time, however unequal the intervals are.
 pub fn throughput(samples: &Samples, unit: ThroughputUnit, window: TimeWindow, interval_s: f64) -> TimeSeries {
+    equal_intervals(&measured_intervals(samples, unit, window, interval_s))
+}
+
+/// The time in seconds over which [`throughput`] is measured in `window`, without its gaps.
+pub(crate) fn covered_s(samples: &Samples, unit: ThroughputUnit, window: TimeWindow, interval_s: f64) -> f64 {
+    measured_intervals(samples, unit, window, interval_s).iter().map(|interval| interval.length_s).sum()
+}
+
+/// The intervals of `samples` entirely within `window` in which every operation that ran there was counted. The others are
+/// gaps.
+fn measured_intervals(
+    samples: &Samples,
+    unit: ThroughputUnit,
+    window: TimeWindow,
+    interval_s: f64,
+) -> Vec<MeasuredInterval> {
     let (suffix, per_unit) = match unit {
         ThroughputUnit::Requests => (".requests", 1.0),
         ThroughputUnit::Mebibytes => (".bytes", BYTES_PER_MIB),
     };
+    let rows = rows_within(samples, window, interval_s);
     let counted = columns(samples, |name| name.strip_suffix(suffix).is_some_and(|operation| !is_background(operation)));
-    let lengths = columns(samples, |name| name == "length").into_iter().next();
-    let mut intervals = Vec::new();
-    for (row, end_ns) in samples.t_ns.iter().copied().enumerate() {
+    let operations: Vec<OperationCounts<'_>> =
+        counted.into_iter().filter_map(|counts| OperationCounts::of(counts, &rows)).collect();
+    let interval = |(row, length_s): &(usize, f64)| {
+        let counts = operations.iter().filter_map(|operation| operation.count(*row));
+        let work = counts.reduce(|sum, count| Some(sum? + count?))??;
+        let end_s = samples.t_ns[*row].saturating_sub(window.begin_ns) as f64 / 1e9;
+        let rate = work / per_unit / length_s;
+        is_measurement(rate).then_some(MeasuredInterval { end_s, length_s: *length_s, rate })
+    };
+    rows.iter().filter_map(interval).collect()
+}
+
+/// The rows of the intervals entirely within `window`, with their lengths in seconds.
+fn rows_within(samples: &Samples, window: TimeWindow, interval_s: f64) -> Vec<(usize, f64)> {
+    let lengths = samples.column("length");
+    let within = |(row, end_ns): (usize, &u64)| {
         let length_s = lengths.map_or(Some(interval_s), |column| cell(column, row));
-        let Some(length_s) = length_s.filter(|length_s| length_s.is_finite() && *length_s > 0.0) else { continue };
+        let length_s = length_s.filter(|length_s| length_s.is_finite() && *length_s > 0.0)?;
         let begin_ns = end_ns.saturating_sub((length_s * 1e9).round() as u64);
-        let counts: Vec<f64> = counted.iter().filter_map(|column| cell(column, row)).collect();
-        if begin_ns >= window.begin_ns && end_ns <= window.end_ns && !counts.is_empty() {
-            let rate = counts.iter().sum::<f64>() / per_unit / length_s;
-            let end_s = end_ns.saturating_sub(window.begin_ns) as f64 / 1e9;
-            if is_measurement(rate) {
-                intervals.push(MeasuredInterval { end_s, length_s, rate });
-            }
-        }
+        (begin_ns >= window.begin_ns && *end_ns <= window.end_ns).then_some((row, length_s))
+    };
+    samples.t_ns.iter().enumerate().filter_map(within).collect()
+}
+
+/// The counts of one operation.
+struct OperationCounts<'a> {
+    counts: &'a [Option<f64>],
+    /// The first row with a count. A workload counts an operation from when it first has it, and in every interval from
+    /// there on.
+    first_row: usize,
+}
+
+impl<'a> OperationCounts<'a> {
+    /// `counts`, if there is any in `rows`: an operation that is null throughout does not run there.
+    fn of(counts: &'a [Option<f64>], rows: &[(usize, f64)]) -> Option<Self> {
+        let first_row = counts.iter().position(Option::is_some)?;
+        rows.iter().any(|(row, _)| cell(counts, *row).is_some()).then_some(Self { counts, first_row })
     }
-    equal_intervals(&intervals)
+
+    /// The count in `row`, `Some(None)` if it was not measured, `None` before the operation first occurs.
+    fn count(&self, row: usize) -> Option<Option<f64>> {
+        (row >= self.first_row).then(|| cell(self.counts, row).filter(|count| is_measurement(*count)))
+    }
 }
 
 /// A rate and the time in which it was measured.
@@ -124,7 +167,7 @@ fn equal_intervals(intervals: &[MeasuredInterval]) -> TimeSeries {
     series
 }
 
-/// A damaged file may hold anything: only finite, non-negative rates and latencies are measurements.
+/// A damaged file may hold anything: only finite, non-negative counts, rates and latencies are measurements.
 fn is_measurement(value: f64) -> bool {
     value.is_finite() && value >= 0.0
 }
@@ -210,7 +253,7 @@ mod tests {
             (10 * SECOND, Some(1.0), Some(1.0)),
             (11 * SECOND, Some(100.0), Some(50.0)),
             (12 * SECOND, None, None),
-            (13 * SECOND, Some(100.0), None),
+            (13 * SECOND, Some(100.0), Some(0.0)),
             (14 * SECOND, Some(7.0), Some(7.0)),
         ]);
         let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 13 * SECOND + 1 };
@@ -257,6 +300,24 @@ mod tests {
         samples.columns[2].name = "background_update.requests".to_owned();
         let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 11 * SECOND };
         assert_eq!(throughput(&samples, ThroughputUnit::Requests, window, 1.0).values, [100.0]);
+    }
+
+    #[test]
+    fn an_operation_that_was_not_counted_makes_a_gap_from_its_first_count_on() {
+        let samples = samples(&[
+            (11 * SECOND, Some(100.0), None),
+            (12 * SECOND, Some(100.0), Some(50.0)),
+            (13 * SECOND, Some(100.0), None),
+            (14 * SECOND, Some(100.0), Some(f64::INFINITY)),
+            (15 * SECOND, Some(100.0), Some(-1.0)),
+            (16 * SECOND, Some(100.0), None),
+            (17 * SECOND, Some(100.0), None),
+        ]);
+        let window = |begin: u64, end: u64| TimeWindow { begin_ns: begin * SECOND, end_ns: end * SECOND };
+        let of = |window| throughput(&samples, ThroughputUnit::Requests, window, 1.0).values;
+        assert_eq!(of(window(10, 17)), [100.0, 150.0]);
+        assert_eq!(covered_s(&samples, ThroughputUnit::Requests, window(10, 17), 1.0), 2.0);
+        assert_eq!(of(window(15, 17)), [100.0, 100.0], "it does not run there");
     }
 
     #[test]

@@ -12,9 +12,13 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLog
 
 use crate::clock::WallAnchor;
 use crate::histogram::LatencyHistogram;
+use crate::regular_file;
 
 /// The `max` column is in milliseconds, by the convention of the format.
 const NS_PER_MS: f64 = 1_000_000.0;
+
+/// The largest log that is read.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Writes a latency log; each interval is written to the file when `append` returns.
 pub struct LatencyLogWriter {
@@ -116,7 +120,7 @@ impl LatencyLog {
     /// # Errors
     /// The file cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let bytes = std::fs::read(path)?;
+        let bytes = regular_file::read(path, MOST_BYTES)?;
         // A line without its end does not count: a truncated number could pass for a complete one.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut log = Self { truncated: whole < bytes.len(), ..Self::default() };

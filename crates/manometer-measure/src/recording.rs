@@ -13,6 +13,7 @@ use crate::histogram::LatencyHistogram;
 use crate::latency_log::{LatencyLog, LatencyLogWriter};
 use crate::plan::Plan;
 use crate::samples::{Column, SampleWriter, Samples, SamplesError};
+use crate::{event_log, plan_check, regular_file};
 
 /// An error of writing or reading a recording.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,9 @@ const FORMAT: u64 = 2;
 fn format_of(plan: &Plan) -> u64 {
     if plan.interleaved.is_some() { 2 } else { 1 }
 }
+
+/// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
+const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Former names of sample series and today's: a recording answers to both.
 pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_processes")];
@@ -286,26 +290,41 @@ impl Recording {
     pub fn open(dir: &Path) -> Result<Self, RecordingError> {
         let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
         let not_a_plan = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
-        let plan = fs::read(dir.join("plan.json")).map_err(|error| not_a_plan(&error))?;
+        let plan = read_document(&dir.join("plan.json")).map_err(|error| not_a_plan(&error))?;
         let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
         let mut damage = Vec::new();
         let environment = read_environment(&dir.join("environment.json"), &mut damage);
-        // The oldest recordings have no format.
-        if let Some(format) = plan["format"].as_u64().filter(|format| *format > FORMAT) {
-            let writer = environment["manometer"].as_str().map(str::to_owned);
-            return Err(RecordingError::Newer { path: dir.to_owned(), format, writer });
+        match (&plan["format"], plan["format"].as_u64()) {
+            (_, Some(format)) if format > FORMAT => {
+                let writer = environment["manometer"].as_str().map(str::to_owned);
+                return Err(RecordingError::Newer { path: dir.to_owned(), format, writer });
+            }
+            // The oldest recordings have no format.
+            (Value::Null, _) | (_, Some(1..)) => {}
+            (unknown, _) => return Err(not_a_plan(&format!("unknown format {unknown}"))),
         }
         let plan: Plan = serde_json::from_value(plan).map_err(|error| not_a_plan(&error))?;
-        let experiment = fs::read(dir.join("experiment.toml"))
+        plan_check::check(&plan).map_err(|error| not_a_plan(&error))?;
+        let experiment = read_document(&dir.join("experiment.toml"))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_else(|error| {
                 damage.push(format!("experiment.toml: {error}"));
                 String::new()
             });
-        let events = read_events(&dir.join("events.jsonl"), &mut damage);
+        let events = event_log::read(&dir.join("events.jsonl"), &mut damage);
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
-        Ok(Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage })
+        let mut recording = Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage };
+        if recording.status().is_none() && recording.has_parquet() {
+            recording.damage.push("events.jsonl: the end of the run is missing".to_owned());
+        }
+        Ok(recording)
+    }
+
+    /// Whether a series is in its final form, which it has only after the last event was written.
+    fn has_parquet(&self) -> bool {
+        let Ok(entries) = fs::read_dir(self.dir.join("samples")) else { return false };
+        entries.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "parquet"))
     }
 
     /// How the run ended; `None` if it was cut short.
@@ -372,34 +391,17 @@ impl Recording {
     }
 }
 
+fn read_document(path: &Path) -> io::Result<Vec<u8>> {
+    regular_file::read(path, MOST_DOCUMENT_BYTES)
+}
+
 fn read_environment(path: &Path, damage: &mut Vec<String>) -> Value {
-    let read = fs::read(path).map_err(|error| error.to_string());
+    let read = read_document(path).map_err(|error| error.to_string());
     let parsed = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
     parsed.unwrap_or_else(|error| {
         damage.push(format!("environment.json: {error}"));
         Value::Null
     })
-}
-
-fn read_events(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
-    let text = match fs::read(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) => {
-            damage.push(format!("events.jsonl: {error}"));
-            return Vec::new();
-        }
-    };
-    let mut events = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        match serde_json::from_str(line) {
-            Ok(event) => events.push(event),
-            Err(error) => {
-                damage.push(format!("events.jsonl, line {}: {error}", index + 1));
-                break;
-            }
-        }
-    }
-    events
 }
 
 #[cfg(test)]
@@ -495,6 +497,38 @@ mod tests {
         assert_eq!(recording.samples("primary").unwrap().t_ns.len(), 3);
         assert_eq!(recording.latency("primary").unwrap().intervals.len(), 3);
         assert_eq!(recording.events.len(), 3);
+    }
+
+    #[test]
+    fn events_without_their_end_are_damage_after_a_clean_end() {
+        let dir = tempfile::tempdir().unwrap();
+        record(dir.path()).finish(12_000_000_000, RunStatus::Complete).unwrap();
+        let path = dir.path().join("events.jsonl");
+        let events = fs::read_to_string(&path).unwrap();
+        for cut in [events.len() - 10, events.find("{\"t_ns\":11").unwrap()] {
+            fs::write(&path, &events[..cut]).unwrap();
+            let damage = Recording::open(dir.path()).unwrap().damage;
+            assert_eq!(damage, ["events.jsonl: the end of the run is missing"]);
+        }
+    }
+
+    #[test]
+    fn a_recording_of_an_unknown_format_or_an_impossible_plan_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        RecordingWriter::create(dir.path(), START, "", &plan(), &Value::Null).unwrap();
+        let path = dir.path().join("plan.json");
+        let plan = fs::read_to_string(&path).unwrap();
+        let refused = |from: &str, to: &str| {
+            assert!(plan.contains(from), "{plan}");
+            fs::write(&path, plan.replace(from, to)).unwrap();
+            Recording::open(dir.path()).unwrap_err().to_string()
+        };
+        for format in ["\"one\"", "0", "-1", "1.5"] {
+            let error = refused("\"format\": 1", &format!("\"format\": {format}"));
+            assert!(error.contains("unknown format"), "{error}");
+        }
+        let error = refused("\"duration_s\": 3.0", "\"duration_s\": -1");
+        assert!(error.contains("plan.json: phase `w0` has a `duration_s` of -1"), "{error}");
     }
 
     #[test]

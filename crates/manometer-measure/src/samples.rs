@@ -3,6 +3,7 @@
 //! Every series has the column `t_ns` (the interval's end, `CLOCK_MONOTONIC` nanoseconds); all other
 //! columns are nullable 64-bit floats that carry their unit as the field's metadata `unit`.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -19,6 +20,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
+
+use crate::regular_file;
 
 /// The column of every series: the end of the interval.
 const TIME: &str = "t_ns";
@@ -192,14 +195,14 @@ impl Samples {
     /// # Errors
     /// The file cannot be read, or is not a sample series.
     pub fn read_stream(path: &Path) -> Result<Self, SamplesError> {
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         let ended = has_end_marker(&mut file)?;
         let reader = StreamReader::try_new(BufReader::new(file), None)?;
         let mut samples = Self { truncated: !ended, ..Self::of_schema(&reader.schema())? };
         for batch in reader.map_while(Result::ok) {
             samples.extend(&batch)?;
         }
-        Ok(samples)
+        Ok(samples.in_order())
     }
 
     /// Reads a Parquet file written by [`Self::write_parquet`].
@@ -208,12 +211,12 @@ impl Samples {
     /// The file cannot be read, or is not a sample series.
     pub fn read_parquet(path: &Path) -> Result<Self, SamplesError> {
         let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(format)?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(regular_file::open(path)?).map_err(format)?;
         let mut samples = Self::of_schema(reader.schema())?;
         for batch in reader.build().map_err(format)? {
             samples.extend(&batch?)?;
         }
-        Ok(samples)
+        Ok(samples.in_order())
     }
 
     /// Writes the whole series as Parquet.
@@ -235,6 +238,28 @@ impl Samples {
         Ok(file.sync_all()?)
     }
 
+    /// The same with its rows in the order of their times.
+    fn in_order(self) -> Self {
+        if self.t_ns.is_sorted() {
+            return self;
+        }
+        let mut rows: Vec<usize> = (0..self.t_ns.len()).collect();
+        rows.sort_by_key(|row| self.t_ns[*row]);
+        self.rows(&rows)
+    }
+
+    /// The same with the rows of the indices `rows`, in their order.
+    #[must_use]
+    pub fn rows(&self, rows: &[usize]) -> Self {
+        let of_column = |column: &Vec<Option<f64>>| rows.iter().map(|row| column[*row]).collect();
+        Self {
+            t_ns: rows.iter().map(|row| self.t_ns[*row]).collect(),
+            columns: self.columns.clone(),
+            values: self.values.iter().map(of_column).collect(),
+            truncated: self.truncated,
+        }
+    }
+
     fn of_schema(schema: &Schema) -> Result<Self, SamplesError> {
         let mut fields = schema.fields().iter();
         let time = fields.next().is_some_and(|field| field.name() == TIME && *field.data_type() == DataType::UInt64);
@@ -246,7 +271,11 @@ impl Samples {
                 DataType::Float64 => Ok(column(field)),
                 other => Err(SamplesError::Format(format!("column `{}` holds {other}, not Float64", field.name()))),
             })
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect::<Result<Vec<Column>, _>>()?;
+        let mut names = BTreeSet::from([TIME]);
+        if let Some(twice) = columns.iter().find(|column| !names.insert(column.name.as_str())) {
+            return Err(SamplesError::Format(format!("the column `{}` is there twice", twice.name)));
+        }
         let values = vec![Vec::new(); columns.len()];
         Ok(Self { columns, values, ..Self::default() })
     }
@@ -254,6 +283,9 @@ impl Samples {
     fn extend(&mut self, batch: &RecordBatch) -> Result<(), SamplesError> {
         let wrong = || SamplesError::Format("a batch does not match its schema".to_owned());
         let time = batch.column(0).as_any().downcast_ref::<UInt64Array>().ok_or_else(wrong)?;
+        if time.null_count() > 0 {
+            return Err(SamplesError::Format(format!("a row has no `{TIME}`")));
+        }
         self.t_ns.extend(time.values());
         for (values, column) in self.values.iter_mut().zip(&batch.columns()[1..]) {
             let column = column.as_any().downcast_ref::<Float64Array>().ok_or_else(wrong)?;
@@ -319,6 +351,43 @@ mod tests {
         let samples = Samples::read_stream(&stream).unwrap();
         samples.write_parquet(&parquet).unwrap();
         assert_eq!(Samples::read_parquet(&parquet).unwrap(), samples);
+    }
+
+    /// Reads a file with these columns.
+    fn parquet(columns: Vec<(&str, ArrayRef)>) -> Result<Samples, SamplesError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.parquet");
+        let fields: Vec<Field> =
+            columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        let batch = RecordBatch::try_new(schema.clone(), columns).unwrap();
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), schema, None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        Samples::read_parquet(&path)
+    }
+
+    fn times(times: &[Option<u64>]) -> (&'static str, ArrayRef) {
+        (TIME, Arc::new(UInt64Array::from(times.to_vec())))
+    }
+
+    fn numbers<'a>(name: &'a str, numbers: &[f64]) -> (&'a str, ArrayRef) {
+        (name, Arc::new(Float64Array::from(numbers.to_vec())))
+    }
+
+    #[test]
+    fn rows_are_read_in_the_order_of_their_times() {
+        let read = parquet(vec![times(&[Some(3), Some(1), Some(2)]), numbers("a", &[30.0, 10.0, 20.0])]).unwrap();
+        assert_eq!((read.t_ns, read.values), (vec![1, 2, 3], vec![vec![Some(10.0), Some(20.0), Some(30.0)]]));
+    }
+
+    #[test]
+    fn a_row_without_a_time_and_a_column_that_is_there_twice_are_errors() {
+        let error = parquet(vec![times(&[Some(1), None]), numbers("a", &[1.0, 2.0])]).unwrap_err().to_string();
+        assert!(error.contains("a row has no `t_ns`"), "{error}");
+        let error = parquet(vec![times(&[Some(1)]), numbers("a", &[1.0]), numbers("a", &[2.0])]).unwrap_err();
+        assert!(error.to_string().contains("`a` is there twice"), "{error}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_analysis::compare;
+use manometer_analysis::findings::DAMAGED;
 use manometer_report::AnalysedRecording;
 
 use crate::exit_status::{ExitStatus, wrong_request};
@@ -49,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             [one] => output::print_json(&one.summary),
             many => output::print_json(&runs_document(many, &common_findings(many))),
         }
-        .map(|()| ExitStatus::Done);
+        .map(|()| status(&recorded));
     }
     for one in &recorded {
         output::print_text(&crate::text::summary(&one.summary))?;
@@ -58,7 +59,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         output::print_text(&runs_text(&recorded, &common_findings(&recorded)))?;
     }
     output::print_text(&format!("\nReport: {}", page.display()))?;
-    Ok(ExitStatus::Done)
+    Ok(status(&recorded))
+}
+
+/// The report is incomplete if a file of a recording is damaged.
+fn status(recorded: &[AnalysedRecording]) -> ExitStatus {
+    let is_damaged = |one: &AnalysedRecording| one.summary.findings.iter().any(|finding| finding.id == DAMAGED.id);
+    if recorded.iter().any(is_damaged) { ExitStatus::Failed } else { ExitStatus::Done }
 }
 
 /// Reads the recordings in `paths`, which can be directories of recordings.

@@ -4,6 +4,7 @@
 //! [`FAMILIES`]; the manual's table is generated from the same list (`docs/findings.md`, `make docs`). Rules over several
 //! recordings are in [`crate::compare`]; [`crate::rules`] lists all.
 
+mod block_order;
 mod client_bottleneck;
 mod clocks;
 mod cpu_saturation;
@@ -40,7 +41,7 @@ use crate::recording_data::RecordingData;
 pub(crate) use self::open_loop::{PACED_THROUGHPUT, PACED_WITHOUT_LATENCIES};
 pub use self::rule::{Rule, RuleThreat};
 pub(crate) use self::rule::{fatal, minor, serious, with_strength};
-pub use self::run_status::damaged;
+pub use self::run_status::{DAMAGED, damaged};
 
 /// All families, in the order in which findings of equal threat and severity are reported.
 const FAMILIES: &[Family] = &[
@@ -55,6 +56,7 @@ const FAMILIES: &[Family] = &[
     open_loop::FAMILY,
     drift::FAMILY,
     interleaved::FAMILY,
+    block_order::FAMILY,
     lsm_levels::FAMILY,
     state_change::FAMILY,
     cpu_saturation::FAMILY,

@@ -1,14 +1,17 @@
 //! Phases that were not measured, only in part, or too briefly.
 
+use manometer_measure::PhaseKind;
 use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 
-use super::client_bottleneck::primary_samples;
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, fatal, minor, serious, with_strength};
 use super::text::phase_list;
+use crate::criterion::Metric;
+use crate::criterion_series::criterion_series;
 use crate::needed_length::duration;
 use crate::phase_outcome::{PhaseOutcome, block_gap};
 use crate::phase_result::PhaseResult;
+use crate::time_series::covered_s;
 
 /// A phase whose samples cover a smaller share of it has gaps.
 const SAMPLES_SHARE: f64 = 0.9;
@@ -19,6 +22,9 @@ const MINOR_SHARE: f64 = 0.75;
 
 /// With fewer of its samples than this share, most of a phase was not seen: nothing can be concluded from it.
 const FATAL_SHARE: f64 = 0.5;
+
+/// A phase that is shorter than this share of its planned length ended early.
+const LENGTH_SHARE: f64 = 0.9;
 
 /// The most phases whose samples are counted in a finding.
 const MAX_COUNTED: usize = 6;
@@ -63,16 +69,16 @@ pub(super) const FAMILY: Family = Family { rules: &[GAP, CUT, SAMPLES_MISSING, S
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
     let results = evidence.results;
-    let findings =
-        gaps(results).into_iter().chain(results.iter().filter_map(truncated_phase)).chain(rounds_missing(evidence));
+    let shortened = results.iter().filter_map(shortened_phase);
+    let findings = gaps(evidence).into_iter().chain(shortened).chain(rounds_missing(evidence));
     findings.chain(samples_missing(evidence)).chain(too_short(results)).collect()
 }
 
 /// The phases that were not measured, each reason once.
-fn gaps(results: &[PhaseResult<'_>]) -> Option<Finding> {
+fn gaps(evidence: &Evidence<'_>) -> Option<Finding> {
     let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
-    for result in results {
-        let Err(reason) = result.outcome.time() else { continue };
+    for result in evidence.results {
+        let Some(reason) = not_measured(evidence, result) else { continue };
         match by_reason.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, ids)) => ids.push(result.id()),
             None => by_reason.push((reason, vec![result.id()])),
@@ -80,15 +86,31 @@ fn gaps(results: &[PhaseResult<'_>]) -> Option<Finding> {
     }
     let parts = by_reason.iter().map(|(reason, ids)| format!("{} ({reason})", phase_list(ids)));
     let parts = parts.collect::<Vec<_>>().join("; ");
-    let ids: Vec<&str> = results.iter().filter(|result| result.outcome.time().is_err()).map(PhaseResult::id).collect();
+    let is_missing = |result: &&PhaseResult<'_>| not_measured(evidence, result).is_some();
+    let ids: Vec<&str> = evidence.results.iter().filter(is_missing).map(PhaseResult::id).collect();
     (!ids.is_empty()).then(|| GAP.finding_in(&ids, &format!("Not measured: {parts}.")))
 }
 
-fn truncated_phase(result: &PhaseResult<'_>) -> Option<Finding> {
-    let PhaseOutcome::Truncated(time) = &result.outcome else { return None };
-    let (id, measured, planned) = (result.id(), time.seconds(), result.phase.duration_s);
-    let sentence =
-        format!("{id} was measured for {measured:.0} s of {planned:.0} s: the recording ends within the phase.");
+/// Why there is nothing of a phase: it did not run, or no sample of the primary lies in it.
+fn not_measured<'a>(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<&'a str> {
+    if let Err(reason) = result.outcome.time() {
+        return Some(reason);
+    }
+    let estimate = &result.performance.estimate;
+    let is_expected = evidence.recording.plan.primary().is_some() && result.phase.kind != PhaseKind::Solo;
+    estimate.reason.as_deref().filter(|_| is_expected && estimate.mean.is_none())
+}
+
+/// A phase of a ladder whose end is not recorded, or came long before the planned one.
+fn shortened_phase(result: &PhaseResult<'_>) -> Option<Finding> {
+    let (planned, measured) = (result.phase.duration_s, result.length_s());
+    let why = match &result.outcome {
+        PhaseOutcome::Truncated(_) => "its end is not recorded",
+        PhaseOutcome::Complete(_) if measured < LENGTH_SHARE * planned => "it ended early",
+        _ => return None,
+    };
+    let id = result.id();
+    let sentence = format!("{id} was measured for {measured:.0} s of {planned:.0} s: {why}.");
     result.blocks.is_empty().then(|| CUT.finding(Some(id), &sentence))
 }
 
@@ -142,20 +164,32 @@ struct Coverage<'a> {
 }
 
 impl<'a> Coverage<'a> {
-    /// The coverage by time where the samples have a length, else by their number; by blocks in an interleaved plan.
+    /// The coverage by time, or by the number of samples for a latency, whose samples have no length of their own.
     fn of(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<Self> {
         let (time, phase) = (result.outcome.time().ok()?, result.id());
-        let (seconds, stretches) = (time.seconds(), time.windows().len() as f64);
-        let samples = result.performance.estimate.samples as f64;
-        if !result.blocks.is_empty() {
-            let all = result.blocks.len() as f64;
-            return Some(Self { phase, measured: samples, all, edges: 0.0, unit: "blocks" });
+        let plan = &evidence.recording.plan;
+        let stretches = time.windows().len() as f64;
+        // The blocks of an interleaved plan begin and end with samples; a phase need not.
+        let (seconds, edges) = match &plan.interleaved {
+            Some(rounds) if !result.blocks.is_empty() => (stretches * rounds.measured_s(), 0.0),
+            _ => (time.seconds(), stretches),
+        };
+        match Metric::of(&plan.criterion).ok()? {
+            Metric::Throughput(unit) => {
+                let samples = evidence.series(&plan.primary()?.name)?;
+                let covered = time.windows().iter().map(|window| covered_s(samples, unit, *window, plan.interval_s));
+                let measured: f64 = covered.sum();
+                let interval_s = measured / result.performance.estimate.samples as f64;
+                Some(Self { phase, measured, all: seconds, edges: edges * interval_s, unit: "s" })
+            }
+            Metric::Latency { .. } => {
+                let series = criterion_series(evidence.recording, evidence.data, result.phase, time).ok()?;
+                let measured: usize = series.iter().map(|series| series.values.len()).sum();
+                let all = seconds / plan.interval_s;
+                let coverage = Self { phase, measured: measured as f64, all, edges, unit: "samples" };
+                Some(coverage).filter(|coverage| coverage.all.is_finite())
+            }
         }
-        if let Some(measured) = covered_s(evidence, result) {
-            return Some(Self { phase, measured, all: seconds, edges: stretches * measured / samples, unit: "s" });
-        }
-        let all = seconds / evidence.recording.plan.interval_s;
-        Some(Self { phase, measured: samples, all, edges: stretches, unit: "samples" }).filter(|_| all.is_finite())
     }
 
     fn is_incomplete(&self) -> bool {
@@ -169,23 +203,6 @@ impl<'a> Coverage<'a> {
             _ => ThreatStrength::Minor,
         }
     }
-}
-
-/// The time in seconds that the primary's samples cover: one over a long interval counts as much as many over short ones.
-/// `None` for a latency, which has a sample only where there were requests, and where the samples have no length.
-fn covered_s(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<f64> {
-    if evidence.recording.plan.criterion.metric != "throughput" {
-        return None;
-    }
-    let (samples, windows) = primary_samples(evidence, result)?;
-    let lengths = samples.column("length")?;
-    let inside = samples.t_ns.iter().zip(lengths).filter_map(|(end_ns, length_s)| {
-        let length_s = (*length_s).filter(|length_s| length_s.is_finite() && *length_s > 0.0)?;
-        let begin_ns = end_ns.saturating_sub((length_s * 1e9).round() as u64);
-        let is_inside = windows.iter().any(|window| begin_ns >= window.begin_ns && *end_ns <= window.end_ns);
-        is_inside.then_some(length_s)
-    });
-    Some(inside.sum())
 }
 
 fn too_short(results: &[PhaseResult<'_>]) -> Option<Finding> {

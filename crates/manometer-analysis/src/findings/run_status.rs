@@ -32,12 +32,13 @@ const CUT_SHORT: Rule = Rule {
     remedy: "Run it again for the remaining phases.",
 };
 
-const DAMAGED: Rule = Rule {
+/// Files of a recording could not be read as a whole.
+pub const DAMAGED: Rule = Rule {
     id: "damaged",
     severity: Severity::Error,
     threat: serious(ThreatTarget::Result, "the recording is damaged"),
     source: "the recording",
-    meaning: "files of the recording could not be read, or not to their end",
+    meaning: "files of the recording could not be read, or not as a whole",
     remedy: "Copy the recording again, or run it again.",
 };
 

@@ -26,7 +26,9 @@ pub(crate) fn block_windows(recording: &Recording, phase: &Phase) -> Vec<(u32, T
     let mut begun: Option<(u32, u64)> = None;
     for line in &recording.events {
         match &line.event {
-            Event::BlockStarted { phase: id, round } if *id == phase.id => begun = Some((*round, line.t_ns)),
+            Event::BlockStarted { phase: id, round } => {
+                begun = (*id == phase.id).then_some((*round, line.t_ns));
+            }
             Event::BlockEnded { phase: id, round } if *id == phase.id => {
                 if let Some((_, begin_ns)) = begun.take().filter(|(begun, _)| begun == round) {
                     windows.insert(*round, TimeWindow { begin_ns, end_ns: line.t_ns });

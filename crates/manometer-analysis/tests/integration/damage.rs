@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::summarise;
+use manometer_analysis::summary::RunSummary;
+use manometer_analysis::verdict::Grade;
 use manometer_measure::Recording;
 use manometer_measure::event::RunStatus;
 use manometer_measure::plan::PhaseKind;
@@ -47,6 +49,54 @@ fn summarised(dir: &Path) -> Result<(), TestCaseError> {
     }
     prop_assert!(!summary.headline.is_empty());
     Ok(())
+}
+
+/// The summary of a finished recording whose line of events with `text` is changed by `change`, and the line's number.
+fn with_line(text: &str, change: impl Fn(&str) -> String) -> (usize, RunSummary) {
+    let dir = tempfile::tempdir().unwrap();
+    record(dir.path(), true);
+    let path = dir.path().join("events.jsonl");
+    let events = fs::read_to_string(&path).unwrap();
+    let index = events.lines().position(|line| line.contains(text)).unwrap();
+    let changed = |(number, line): (usize, &str)| if number == index { change(line) } else { format!("{line}\n") };
+    fs::write(&path, events.lines().enumerate().map(changed).collect::<String>()).unwrap();
+    (index + 1, summarise(&open(dir.path())))
+}
+
+#[test]
+fn a_damaged_event_leaves_every_phase_its_own_time() {
+    let end = "\"phase_ended\",\"phase\":\"w0\"";
+    let changes: [fn(&str) -> String; 4] = [
+        |line| format!("{}\n", &line[..line.len() - 1]),
+        |line| line.replace("phase_ended", "phase_mislaid") + "\n",
+        |line| line.replace("\"t_ns\":", "\"t_ns\":-") + "\n",
+        // The line end is lost: the next line, the start of w1, goes with it.
+        str::to_owned,
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let (line, summary) = with_line(end, change);
+        let damaged = summary.findings.iter().find(|finding| finding.id == "damaged").unwrap();
+        assert!(damaged.text.contains(&format!("events.jsonl, line {line} is left out")), "{}", damaged.text);
+        let (w0, w1) = (find(&summary, "w0"), find(&summary, "w1"));
+        assert!((w0.performance.mean.unwrap() / 1_000.0 - 1.0).abs() < 0.02, "{:?}", w0.performance);
+        assert_eq!((w0.start_s, w0.performance.samples), (Some(0.0), 30));
+        assert_eq!(w1.performance.mean.is_some(), number < 3, "{:?}", w1.performance);
+        assert_ne!(summary.verdict.grade, Grade::Sound);
+    }
+}
+
+#[test]
+fn a_phase_that_overlaps_with_the_next_one_ends_before_it() {
+    let (_, summary) = with_line("\"phase_ended\",\"phase\":\"w0\"", |line| {
+        let start = "\"phase_started\",\"phase\":\"w1\"";
+        let early =
+            line.replace("\"phase_ended\",\"phase\":\"w0\"", start).replace(&at(30).to_string(), &at(20).to_string());
+        format!("{early}\n{line}\n")
+    });
+    let w0 = find(&summary, "w0");
+    assert_eq!((w0.end_s, w0.performance.samples), (Some(20.0), 20));
+    let cut = summary.findings.iter().find(|finding| finding.id == "phase-cut").unwrap();
+    assert!(cut.text.contains("w0 was measured for 20 s of 30 s"), "{}", cut.text);
 }
 
 proptest! {

@@ -5,9 +5,9 @@ use std::path::Path;
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
 use manometer_analysis::verdict::Grade;
-use manometer_measure::Column;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan};
+use manometer_measure::{Column, Samples};
 use tempfile::TempDir;
 
 use crate::synthetic::{Run, at, find, open, phase, plan};
@@ -194,4 +194,43 @@ fn rounds_that_are_missing_are_told_and_too_few_have_no_interval() {
     let (_dir, none) = summary_of(&Case { rounds: 0, status: interrupted, ..CASE });
     assert!(find(&none, "w1").performance.reason.as_deref().unwrap().contains("interrupted"));
     assert_eq!(none.interleaved, None);
+}
+
+#[test]
+fn samples_that_are_missing_within_blocks_are_missing_time() {
+    for are_null in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        record(dir.path(), &interleaved_plan(), &CASE);
+        let summary = summarise(&open(dir.path()));
+        let w1 = &find(&summary, "w1").blocks;
+        let is_lost = |t_ns: u64| w1.iter().any(|block| t_ns == at(block.end_s as u64));
+        let path = dir.path().join("samples/db.parquet");
+        let mut samples = Samples::read_parquet(&path).unwrap();
+        if are_null {
+            let requests = samples.columns.iter().position(|column| column.name == "read.requests").unwrap();
+            let rows = samples.t_ns.iter().zip(&mut samples.values[requests]);
+            rows.filter(|(t_ns, _)| is_lost(**t_ns)).for_each(|(_, requests)| *requests = None);
+        } else {
+            let kept: Vec<usize> = (0..samples.t_ns.len()).filter(|row| !is_lost(samples.t_ns[*row])).collect();
+            samples = samples.rows(&kept);
+        }
+        samples.write_parquet(&path).unwrap();
+        let summary = summarise(&open(dir.path()));
+        let missing = finding(&summary, "samples-missing").unwrap();
+        assert!(missing.text.contains("Samples are missing: w1 20 of 40 s;"), "{}", missing.text);
+        assert_ne!(summary.verdict.grade, Grade::Sound, "{}", summary.headline);
+    }
+}
+
+#[test]
+fn blocks_in_another_order_than_planned_are_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = interleaved_plan();
+    record(dir.path(), &plan, &CASE);
+    let mut recording = open(dir.path());
+    assert!(finding(&summarise(&recording), "block-order").is_none());
+    recording.plan.interleaved.as_mut().unwrap().orders.iter_mut().for_each(|order| order.reverse());
+    let summary = summarise(&recording);
+    assert!(finding(&summary, "block-order").unwrap().text.contains("In round 1, the block of "));
+    assert_ne!(summary.verdict.grade, Grade::Sound);
 }

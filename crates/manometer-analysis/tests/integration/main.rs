@@ -8,6 +8,7 @@ mod damage;
 mod findings;
 mod interleaved;
 mod interleaved_coverage;
+mod missing_time;
 mod rules;
 mod summarise;
 mod synthetic;

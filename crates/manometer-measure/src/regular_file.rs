@@ -1,0 +1,39 @@
+//! Files of a recording, which are read only if they are regular: a pipe would wait for a writer, and a device never ends.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Opens the regular file at `path`.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        return File::open(path);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+}
+
+/// Reads the regular file at `path`, which has at most `most_bytes`.
+pub(crate) fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most_bytes} bytes")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_refused_and_a_large_file_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let (link, file) = (dir.path().join("link"), dir.path().join("file"));
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        assert!(read(&link, 10).unwrap_err().to_string().contains("not a regular file"));
+        fs::write(&file, "0123456789").unwrap();
+        assert_eq!(read(&file, 10).unwrap(), b"0123456789");
+        assert!(read(&file, 9).unwrap_err().to_string().contains("more than 9 bytes"));
+    }
+}
