@@ -191,7 +191,10 @@ struct ToldApart {
 impl ToldApart {
     fn of(pressures: &[RunPressure]) -> Self {
         let pairs = || {
-            pressures.iter().enumerate().flat_map(|(place, one)| pressures[place + 1..].iter().map(move |other| (one, other)))
+            pressures
+                .iter()
+                .enumerate()
+                .flat_map(|(place, one)| pressures[place + 1..].iter().map(move |other| (one, other)))
         };
         let p_values: Vec<f64> = pairs().map(|(one, other)| one.p_value(other)).collect();
         let significant = adjusted(&p_values).into_iter().map(|p_value| p_value <= SIGNIFICANCE);

@@ -31,6 +31,8 @@ pub use reference::{reference_drift, repeat_numbers};
 pub use result::{ComparisonResult, compare};
 pub use runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase, recordings_in};
 pub use series::{PerformanceChange, PhaseSeries, SeriesComparison, compare_series};
+pub(crate) use workloads::differences_from_plan;
+
 pub use verdict::{DEFAULT_BOUND, Direction, MeanOverRuns, PhaseVerdict};
 
 /// The findings about several recordings together: conditions that differ, and a drift of the reference run.

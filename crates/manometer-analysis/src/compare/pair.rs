@@ -276,8 +276,7 @@ pub(super) fn compare_phase(
         Some(_) => (PhaseVerdict::Unknown, GateResult::Undecided),
         None => (PhaseVerdict::of(ends, bound), GateResult::of(ends, bound, criterion)),
     };
-    let undecided =
-        sides.as_ref().filter(|_| verdict == PhaseVerdict::Unknown && ends.is_some() && void.is_none());
+    let undecided = sides.as_ref().filter(|_| verdict == PhaseVerdict::Unknown && ends.is_some() && void.is_none());
     let difference = match means {
         Some((a, b)) => {
             let ends = sides.as_ref().and_then(|(a, b)| difference_interval(a, b));

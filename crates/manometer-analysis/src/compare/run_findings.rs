@@ -138,11 +138,7 @@ fn warning(id: &str, runs: &[&ComparedRun]) -> RunFinding {
 
 /// What findings of the rule `id` say of the runs that they are of, equal words once, and once what to do about it:
 /// `in a and b: The state changed … And in c: … Settle for longer.`
-pub(crate) fn in_own_words<'a>(
-    id: &str,
-    preposition: &str,
-    texts: impl Iterator<Item = (String, &'a str)>,
-) -> String {
+pub(crate) fn in_own_words<'a>(id: &str, preposition: &str, texts: impl Iterator<Item = (String, &'a str)>) -> String {
     let remedy = rules().find(|rule| rule.id == id).map_or("", |rule| rule.remedy);
     let mut by_words: Vec<(&str, Vec<String>)> = Vec::new();
     for (name, text) in texts {

@@ -208,8 +208,7 @@ impl ComparedRun {
 
 /// The verdict on the numbers of a run: whether one is worse than another does not depend on whether they are about storage.
 fn verdict_on_numbers(findings: &[Finding], results: &[PhaseResult<'_>], criterion: &Criterion) -> Verdict {
-    let is_about_storage =
-        |finding: &&Finding| finding.threat.is_some_and(|threat| threat.to == ThreatTarget::Storage);
+    let is_about_storage = |finding: &&Finding| finding.threat.is_some_and(|threat| threat.to == ThreatTarget::Storage);
     let others: Vec<Finding> = findings.iter().filter(|finding| !is_about_storage(finding)).cloned().collect();
     judge(&others, results, is_latency(criterion))
 }

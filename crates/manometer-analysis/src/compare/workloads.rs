@@ -80,7 +80,7 @@ impl Workloads {
     }
 
     /// The workloads of the experiment file `experiment`, run as `plan`.
-    pub(crate) fn read(experiment: &str, plan: &Plan, is_imported: bool) -> Self {
+    fn read(experiment: &str, plan: &Plan, is_imported: bool) -> Self {
         // A file that cannot be read is reported as damage.
         let file: Value = toml::from_str(experiment).unwrap_or_default();
         let mut workloads = Self { is_imported, ..Self::default() };
@@ -94,7 +94,8 @@ impl Workloads {
             workloads.add(name, neighbour);
         }
         workloads.add_planned(plan);
-        for (key, value) in &plan.sweep {
+        // The name of an imported file sets nothing.
+        for (key, value) in plan.sweep.iter().filter(|(key, _)| !key.starts_with("import.")) {
             let key = own_key(key, plan);
             workloads.settings.insert(key.clone(), plain(value));
             workloads.swept.insert(key);
@@ -153,7 +154,7 @@ fn plain(value: &Value) -> String {
 
 /// A setting that differs, or a neighbour that some recordings do not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SettingDifference {
+pub(super) struct SettingDifference {
     /// `primary.workload`; `writer` for a whole neighbour.
     key: String,
     is_of_neighbour: bool,
@@ -165,9 +166,12 @@ pub(crate) struct SettingDifference {
 
 impl SettingDifference {
     /// `primary.threads is 5 in a and 9 in b`.
-    pub(crate) fn text(&self) -> String {
-        let values: Vec<String> =
-            self.values.iter().map(|(value, names)| format!("{value} in {}", super::conditions::shortened(names))).collect();
+    fn text(&self) -> String {
+        let values: Vec<String> = self
+            .values
+            .iter()
+            .map(|(value, names)| format!("{value} in {}", super::conditions::shortened(names)))
+            .collect();
         format!("`{}` is {}", self.key, enumerated(&values))
     }
 
@@ -181,7 +185,7 @@ impl SettingDifference {
 }
 
 /// In what the workloads of `recordings`, each with its name, differ.
-pub(super) fn setting_differences(recordings: &[(String, &Workloads)], swept: SweptSettings) -> Vec<SettingDifference> {
+fn setting_differences(recordings: &[(String, &Workloads)], swept: SweptSettings) -> Vec<SettingDifference> {
     let of_all = |keys: fn(&Workloads) -> Vec<&String>| -> BTreeSet<&String> {
         recordings.iter().flat_map(|(_, workloads)| keys(workloads)).collect()
     };
@@ -192,7 +196,9 @@ pub(super) fn setting_differences(recordings: &[(String, &Workloads)], swept: Sw
         .copied()
         .filter(|name| !recordings.iter().all(|(_, workloads)| workloads.neighbours.contains(*name)))
         .collect();
-    let neighbour_of = |key: &str| neighbours.iter().find(|name| key.split('.').next().is_some_and(|of| of.starts_with(name.as_str())));
+    let neighbour_of = |key: &str| {
+        neighbours.iter().find(|name| key.split('.').next().is_some_and(|of| of.starts_with(name.as_str())))
+    };
     let keys = of_all(|workloads| workloads.settings.keys().collect());
     let keys = keys.into_iter().filter(|key| swept == SweptSettings::Compared || !by_design.contains(key));
     let keys = keys.filter(|key| neighbour_of(key).is_none_or(|name| !lacking.contains(*name)));
@@ -213,11 +219,15 @@ pub(super) fn setting_differences(recordings: &[(String, &Workloads)], swept: Sw
     settings.chain(whole).collect()
 }
 
+/// In what the workloads of `recording` differ from those of the experiment file `file`, run as `plan`, as clauses.
+pub(crate) fn differences_from_plan(recording: &Recording, file: &str, plan: &Plan) -> Vec<String> {
+    let (planned, earlier) = (Workloads::read(file, plan, false), Workloads::of(recording));
+    let named = [("the plan".to_owned(), &planned), ("the earlier recording".to_owned(), &earlier)];
+    setting_differences(&named, SweptSettings::Compared).iter().map(SettingDifference::text).collect()
+}
+
 /// Each value with the names of the recordings that have it, in the order in which they first appear.
-fn by_value(
-    recordings: &[(String, &Workloads)],
-    value: impl Fn(&Workloads) -> String,
-) -> Vec<(String, Vec<String>)> {
+fn by_value(recordings: &[(String, &Workloads)], value: impl Fn(&Workloads) -> String) -> Vec<(String, Vec<String>)> {
     let mut values: Vec<(String, Vec<String>)> = Vec::new();
     for (name, workloads) in recordings {
         let value = value(workloads);
@@ -239,7 +249,11 @@ pub(super) fn unlike_workloads(
         recordings.iter().map(|(dir, workloads)| (dir.display().to_string(), *workloads)).collect();
     let differences = setting_differences(&named, swept);
     let is_subject = is_alone && matches!(differences.as_slice(), [only] if !only.has_unknown);
-    let rules = [(&OTHER_PRIMARY, "primary differs"), (&OTHER_NEIGHBOURS, "neighbours differ"), (&OTHER_SETTINGS, "settings differ")];
+    let rules = [
+        (&OTHER_PRIMARY, "primary differs"),
+        (&OTHER_NEIGHBOURS, "neighbours differ"),
+        (&OTHER_SETTINGS, "settings differ"),
+    ];
     let finding = |(rule, what): (&Rule, &str)| {
         let own: Vec<String> =
             differences.iter().filter(|one| one.rule().id == rule.id).map(SettingDifference::text).collect();
@@ -255,7 +269,7 @@ pub(super) fn unlike_workloads(
 }
 
 /// The first of `texts`, and the number of the others.
-pub(crate) fn listed(texts: &[String]) -> String {
+fn listed(texts: &[String]) -> String {
     let more = texts.len().saturating_sub(MAX_NAMED);
     let rest = if more == 0 { String::new() } else { format!("; and {more} more") };
     format!("{}{rest}", texts[..texts.len() - more].join("; "))
