@@ -67,7 +67,7 @@ fn is_void(run: &RunWithSummary<'_>) -> bool {
 
 /// The findings about several runs, and the decisive reasons of each run, merged by rule.
 fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict {
-    let labels = labels(runs);
+    let labels = run_labels(runs);
     let mut verdict = judge_comparison(findings);
     let mut by_rule: Vec<Vec<(&str, &Reason)>> = Vec::new();
     for (run, label) in runs.iter().zip(&labels) {
@@ -243,7 +243,7 @@ impl RunsComparison {
                 (tested, untested)
             }
         };
-        let labels = labels(runs);
+        let labels = run_labels(runs);
         let apart = ToldApart::of(&tested);
         let least = least_place(&tested, &apart, &labels)
             .filter(|place| untested.is_empty() && untested_phases(&runs[tested[*place].run]).next().is_none());
@@ -338,13 +338,8 @@ fn is_plural(label: &str) -> bool {
     ["blocks", "threads", "writes"].iter().any(|end| label.ends_with(end))
 }
 
-/// The name of each of `runs`, as their common headline has it.
-pub fn run_labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
-    labels(runs)
-}
-
 /// A name for each run: what the sweep set for it, where runs differ in it, with the kernel and the device where they differ.
-fn labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
+pub fn run_labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
     let swept_settings: Vec<BTreeMap<String, String>> = runs.iter().map(|run| facts(run.recording)).collect();
     let differs = |key: &String| {
         let mut values = swept_settings.iter().map(|facts| facts.get(key));
