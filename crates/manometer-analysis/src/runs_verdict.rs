@@ -2,12 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use manometer_measure::Recording;
 use manometer_measure::event::Finding;
+use manometer_measure::{PhaseKind, Recording};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use crate::compare::judge_comparison;
+use crate::compare::run_findings::{MAX_IN_CLAUSE, in_own_words, named};
+use crate::estimate::IntervalEstimate;
+use crate::statistics::SIGNIFICANCE;
+use crate::statistics::holm::adjusted;
 use crate::summary::RunSummary;
 use crate::verdict::{Conclusion, Grade, Reason, Verdict, capitalised, enumerated, swept};
 
@@ -62,32 +67,25 @@ fn is_void(run: &RunWithSummary<'_>) -> bool {
 
 /// The findings about several runs, and the decisive reasons of each run, merged by rule.
 fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict {
+    let labels = run_labels(runs);
     let mut verdict = judge_comparison(findings);
-    let mut by_rule: Vec<(Reason, usize)> = Vec::new();
-    for reason in runs.iter().flat_map(|run| &run.summary.verdict.reasons).filter(|reason| reason.allows > Grade::Sound)
-    {
-        match by_rule.iter_mut().find(|(known, _)| known.id == reason.id) {
-            Some((known, count)) => {
-                known.allows = known.allows.max(reason.allows);
-                *count += 1;
+    let mut by_rule: Vec<Vec<(&str, &Reason)>> = Vec::new();
+    for (run, label) in runs.iter().zip(&labels) {
+        for reason in run.summary.verdict.reasons.iter().filter(|reason| reason.allows > Grade::Sound) {
+            match by_rule.iter_mut().find(|known| known[0].1.id == reason.id) {
+                Some(known) => known.push((label, reason)),
+                None => by_rule.push(vec![(label, reason)]),
             }
-            None => by_rule.push((Reason { phases: Vec::new(), ..reason.clone() }, 1)),
         }
     }
-    let all = runs.len();
     let every_run_is_void = runs.iter().all(is_void);
-    let named = |(mut reason, count): (Reason, usize)| {
-        reason.clause = match count == all {
-            true => format!("{} in every run", reason.clause),
-            false => format!("{} in {count} of {all} runs", reason.clause),
-        };
+    let merged = by_rule.iter().map(|reasons| {
+        let reason = merged_reason(reasons, runs.len());
         // Void runs among others leave the others.
-        if !every_run_is_void {
-            reason.allows = reason.allows.min(Grade::Indicative);
-        }
-        reason
-    };
-    verdict.reasons.extend(by_rule.into_iter().map(named));
+        let best = if every_run_is_void { Grade::Void } else { Grade::Indicative };
+        Reason { allows: reason.allows.min(best), ..reason }
+    });
+    verdict.reasons.extend(merged);
     verdict.reasons.sort_by_key(|reason| std::cmp::Reverse((reason.allows, reason.threat)));
     let of_reasons = verdict.reasons.iter().map(|reason| reason.allows).max().unwrap_or_default();
     verdict.grade = if every_run_is_void { Grade::Void } else { of_reasons };
@@ -97,6 +95,26 @@ fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict 
         () => Conclusion::Nothing,
     };
     verdict
+}
+
+/// The reasons by one rule of several of `all` runs, each with the label of its run, as one that names them.
+fn merged_reason(reasons: &[(&str, &Reason)], all: usize) -> Reason {
+    let (_, first) = reasons[0];
+    let mut labels: Vec<String> = reasons.iter().map(|(label, _)| (*label).to_owned()).collect();
+    labels.dedup();
+    let count = reasons.len();
+    let place = match count == all {
+        true => "every run".to_owned(),
+        false => format!("{count} of {all} runs ({})", named(&labels, MAX_IN_CLAUSE)),
+    };
+    let texts = reasons.iter().map(|(label, reason)| ((*label).to_owned(), reason.text.as_str()));
+    Reason {
+        allows: reasons.iter().map(|(_, reason)| reason.allows).max().unwrap_or_default(),
+        phases: Vec::new(),
+        clause: format!("{} in {place}", first.clause),
+        text: capitalised(&in_own_words(&first.id, "with", texts)),
+        ..first.clone()
+    }
 }
 
 fn with_verdict(sentence: &str, verdict: &Verdict, runs: &[RunWithSummary<'_>]) -> String {
@@ -130,9 +148,20 @@ impl RunPressure {
         Some(Self { run, value: pressure.value?, ends: pressure.ci_low.zip(pressure.ci_high) })
     }
 
-    /// Whether the intervals of both are apart.
+    /// Whether the interval lies above that of `other`.
     fn is_above(&self, other: &Self) -> bool {
         self.ends.zip(other.ends).is_some_and(|((low, _), (_, high))| low > high)
+    }
+
+    /// The two-sided p-value of the same pressure as `other`, which is below; 1 where one has no interval.
+    fn p_value(&self, other: &Self) -> f64 {
+        let Some(((low, _), (_, high))) = self.ends.zip(other.ends) else { return 1.0 };
+        let standard_error = ((self.value - low).hypot(high - other.value)) / NORMAL_QUANTILE;
+        let difference = self.value - other.value;
+        match difference > 0.0 {
+            true => 2.0 * Normal::standard().sf(difference / standard_error),
+            false => 1.0,
+        }
     }
 
     fn is_harmful(&self) -> bool {
@@ -148,12 +177,53 @@ impl RunPressure {
     }
 }
 
-/// The runs with the greatest pressure, and the one with the least.
+/// The standard errors in half a 95 % interval, by the normal distribution.
+const NORMAL_QUANTILE: f64 = 1.96;
+
+/// Which of `pressures`, the greatest first, are told apart: their intervals are, and they differ significantly in tests that
+/// are corrected over all pairs (Holm).
+struct ToldApart {
+    count: usize,
+    /// By pair, that of the first and the second run first.
+    pairs: Vec<bool>,
+}
+
+impl ToldApart {
+    fn of(pressures: &[RunPressure]) -> Self {
+        let pairs = || {
+            pressures
+                .iter()
+                .enumerate()
+                .flat_map(|(place, one)| pressures[place + 1..].iter().map(move |other| (one, other)))
+        };
+        let p_values: Vec<f64> = pairs().map(|(one, other)| one.p_value(other)).collect();
+        let significant = adjusted(&p_values).into_iter().map(|p_value| p_value <= SIGNIFICANCE);
+        let pairs = pairs().zip(significant).map(|((one, other), significant)| significant && one.is_above(other));
+        Self { count: pressures.len(), pairs: pairs.collect() }
+    }
+
+    /// Whether the runs at these places are.
+    fn are_apart(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (one.min(other), one.max(other));
+        // The pairs of the runs before `one` come first.
+        let before = one * (2 * self.count - one - 1) / 2;
+        one != other && self.pairs[before + other - one - 1]
+    }
+}
+
+/// The run with the greatest pressure, and how the others compare with it.
 struct RunsComparison {
-    /// Those that cannot be told apart from the greatest, which is the first.
-    most: Vec<RunPressure>,
-    /// The least, where it is below all of those.
+    greatest: RunPressure,
+    /// Those that cannot be told from the greatest.
+    close: Vec<RunPressure>,
+    /// Whether some run is below the greatest.
+    has_lower: bool,
+    /// Whether any two runs are told apart.
+    has_difference: bool,
+    /// The least, where it is told apart from all others and nothing that was not tested could change that.
     least: Option<RunPressure>,
+    /// Whether a phase without an interval lies above the greatest.
+    has_untested_above: bool,
     /// Those left out: without an interval beside others that have one.
     untested: Vec<RunPressure>,
     labels: Vec<String>,
@@ -163,8 +233,8 @@ impl RunsComparison {
     /// The comparison of the runs that are not void, or of all where every one is; `None` where none has a pressure.
     fn of(runs: &[RunWithSummary<'_>]) -> Option<Self> {
         let every_run_is_void = runs.iter().all(is_void);
-        let usable = runs.iter().enumerate().filter(|(_, run)| every_run_is_void || !is_void(run));
-        let all = usable.filter_map(|(index, run)| RunPressure::of(index, run.summary));
+        let usable = || runs.iter().enumerate().filter(|(_, run)| every_run_is_void || !is_void(run));
+        let all = usable().filter_map(|(index, run)| RunPressure::of(index, run.summary));
         let (mut tested, untested): (Vec<_>, Vec<_>) = all.partition(|run| run.ends.is_some());
         let (tested, untested) = match tested.is_empty() {
             true => (untested, Vec::new()),
@@ -173,11 +243,26 @@ impl RunsComparison {
                 (tested, untested)
             }
         };
-        let mut tested = tested.into_iter();
-        let greatest = tested.next()?;
-        let (below, close): (Vec<_>, Vec<_>) = tested.partition(|other| greatest.is_above(other));
-        let most = std::iter::once(greatest).chain(close).collect();
-        Some(Self { most, least: below.into_iter().last(), untested, labels: labels(runs) })
+        let labels = run_labels(runs);
+        let apart = ToldApart::of(&tested);
+        let least = least_place(&tested, &apart, &labels)
+            .filter(|place| untested.is_empty() && untested_phases(&runs[tested[*place].run]).next().is_none());
+        let has_lower = (1..tested.len()).any(|place| apart.are_apart(0, place));
+        let greatest = tested.first()?.value;
+        let above = |pressure: &IntervalEstimate| pressure.value.is_some_and(|value| value > greatest);
+        let has_untested_above = usable().any(|(_, run)| untested_phases(run).any(above));
+        let (mut close, mut lowest) = (Vec::new(), None);
+        let mut places = tested.into_iter().enumerate();
+        let (_, greatest) = places.next()?;
+        for (place, run) in places {
+            match () {
+                () if Some(place) == least => lowest = Some(run),
+                () if !apart.are_apart(0, place) => close.push(run),
+                () => {}
+            }
+        }
+        let has_difference = apart.pairs.contains(&true);
+        Some(Self { greatest, close, has_lower, has_difference, least: lowest, has_untested_above, untested, labels })
     }
 
     fn label(&self, one: &RunPressure) -> String {
@@ -196,27 +281,27 @@ impl RunsComparison {
     }
 
     fn sentence(&self, runs: &[RunWithSummary<'_>]) -> String {
-        let greatest = &self.most[0];
-        let effect = runs[greatest.run].summary.claim.clone();
-        let names = self.names(&self.most);
-        let is_only_label = self.labels.iter().all(|label| *label == names[0]);
-        let sentence = match names.as_slice() {
-            [name] if self.least.is_some() && greatest.is_harmful() => {
-                let verb = if is_plural(name) { "hurt" } else { "hurts" };
-                format!("{name} {verb} most: {effect}")
+        let effect = runs[self.greatest.run].summary.claim.clone();
+        let name = self.label(&self.greatest);
+        let mut close = self.names(&self.close);
+        close.retain(|other| *other != name);
+        let is_only_label = self.labels.iter().all(|label| *label == name);
+        let (verb, pronoun) = if is_plural(&name) { ("hurt", "them") } else { ("hurts", "it") };
+        let tested = if self.has_untested_above { "of what was tested, " } else { "" };
+        let first = match () {
+            () if is_only_label => effect,
+            () if self.has_lower && self.greatest.is_harmful() => format!("{tested}{name} {verb} most: {effect}"),
+            () if !close.is_empty() && !self.has_difference => {
+                return format!("no run can be told apart from the others; with {name}, {effect}");
             }
-            [_] if is_only_label => effect,
-            [name] => format!("with {name}, {effect}"),
-            _ if self.least.is_some() && greatest.is_harmful() => {
-                format!("{} hurt most and cannot be told apart: with {}, {effect}", enumerated(&names), names[0])
-            }
-            _ if self.least.is_some() => format!("with {}, {effect}", names[0]),
-            _ => format!("no run can be told apart from the others; with {}, {effect}", names[0]),
+            () => format!("with {name}, {effect}"),
         };
-        match &self.least {
-            Some(least) => format!("{sentence}; {} the least: {}", self.label(least), least.text()),
-            None => sentence,
-        }
+        let close = match close.is_empty() {
+            true => String::new(),
+            false => format!("; {} cannot be told from {pronoun}", enumerated(&close)),
+        };
+        let least = self.least.as_ref().map(|least| format!("; {} the least: {}", self.label(least), least.text()));
+        format!("{first}{close}{}", least.unwrap_or_default())
     }
 
     /// Which runs are left out, and why, in sentences.
@@ -231,13 +316,30 @@ impl RunsComparison {
     }
 }
 
+/// The place of the run with the least pressure, if it and its repeats are told apart from every other run.
+fn least_place(tested: &[RunPressure], apart: &ToldApart, labels: &[String]) -> Option<usize> {
+    let last = tested.len().checked_sub(1)?;
+    let label = |place: usize| &labels[tested[place].run];
+    let (own, others): (Vec<usize>, Vec<usize>) = (0..=last).partition(|place| label(*place) == label(last));
+    let is_apart = |place: &usize| others.iter().all(|other| apart.are_apart(*place, *other));
+    (!others.is_empty() && own.iter().all(is_apart)).then_some(last)
+}
+
+/// The pressures of the phases with neighbours of a run from which nothing is concluded: without an interval, or void.
+fn untested_phases<'a>(run: &RunWithSummary<'a>) -> impl Iterator<Item = &'a IntervalEstimate> {
+    let summary = run.summary;
+    let phases = summary.phases.iter().filter(|phase| phase.kind == PhaseKind::Pressure);
+    let untested = phases.filter(|phase| phase.pressure.ci_low.is_none() || summary.verdict.is_void_in(&phase.id));
+    untested.map(|phase| &phase.pressure)
+}
+
 /// Whether a label is that of several things: `512 KiB blocks`.
 fn is_plural(label: &str) -> bool {
     ["blocks", "threads", "writes"].iter().any(|end| label.ends_with(end))
 }
 
 /// A name for each run: what the sweep set for it, where runs differ in it, with the kernel and the device where they differ.
-fn labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
+pub fn run_labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
     let swept_settings: Vec<BTreeMap<String, String>> = runs.iter().map(|run| facts(run.recording)).collect();
     let differs = |key: &String| {
         let mut values = swept_settings.iter().map(|facts| facts.get(key));

@@ -63,7 +63,7 @@ pub fn summarise(recording: &Recording) -> RunSummary {
 }
 
 /// Whether a criterion is a percentile of latencies.
-fn is_latency(criterion: &Criterion) -> bool {
+pub(crate) fn is_latency(criterion: &Criterion) -> bool {
     matches!(Metric::of(criterion), Ok(Metric::Latency { .. }))
 }
 

@@ -133,8 +133,8 @@ fn print(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     recordings::write_page(&page, recorded)?;
     let findings = recordings::common_findings(recorded);
     let text = || {
-        let summaries: String = recorded.iter().map(|one| crate::text::summary(&one.summary) + "\n").collect();
-        format!("{summaries}{}\nReport: {}", crate::text::findings(&findings), page.display())
+        let summaries = recordings::labelled_summaries(recorded);
+        format!("{summaries}{}\n\nReport: {}", recordings::runs_text(recorded, &findings), page.display())
     };
     files.format.print(|| recordings::runs_document(recorded, &findings), text)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use manometer_analysis::compare;
-use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs};
+use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs, run_labels};
 use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
 use manometer_measure::event::Finding;
@@ -41,10 +41,21 @@ pub fn runs_document(recorded: &[AnalysedRecording], findings: &[Finding]) -> Va
     })
 }
 
+/// The summary of each of several runs under its name.
+pub fn labelled_summaries(recorded: &[AnalysedRecording]) -> String {
+    let runs: Vec<RunWithSummary<'_>> = recorded.iter().map(AnalysedRecording::judged).collect();
+    let labelled = recorded.iter().zip(run_labels(&runs));
+    let texts = labelled.map(|(one, label)| {
+        let dir = one.recording.dir.display();
+        format!("\n{label} ({dir}):{}\n", crate::text::summary(&one.summary))
+    });
+    texts.collect()
+}
+
 /// The headline and the verdict of several runs as text, after a line break; `findings` are those of all together.
 pub fn runs_text(recorded: &[AnalysedRecording], findings: &[Finding]) -> String {
     let RunsVerdict { headline, verdict } = runs_verdict(recorded, findings);
-    format!("\n{headline}{}", crate::text::verdict(&verdict, findings))
+    format!("\nAll {} runs: {headline}{}", recorded.len(), crate::text::verdict(&verdict, findings))
 }
 
 fn runs_verdict(recorded: &[AnalysedRecording], findings: &[Finding]) -> RunsVerdict {

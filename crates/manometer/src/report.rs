@@ -8,7 +8,9 @@ use manometer_report::AnalysedRecording;
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
-use crate::recordings::{FILE, common_findings, runs_document, runs_text, write_page, write_summary};
+use crate::recordings::{
+    FILE, common_findings, labelled_summaries, runs_document, runs_text, write_page, write_summary,
+};
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
@@ -52,11 +54,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
         .map(|()| status(&recorded));
     }
-    for one in &recorded {
-        output::print_text(&crate::text::summary(&one.summary))?;
-    }
-    if recorded.len() > 1 {
-        output::print_text(&runs_text(&recorded, &common_findings(&recorded)))?;
+    match recorded.as_slice() {
+        [one] => output::print_text(&crate::text::summary(&one.summary))?,
+        many => {
+            output::print_text(labelled_summaries(many).trim_end())?;
+            output::print_text(&runs_text(many, &common_findings(many)))?;
+        }
     }
     output::print_text(&format!("\nReport: {}", page.display()))?;
     Ok(status(&recorded))

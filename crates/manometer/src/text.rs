@@ -138,13 +138,23 @@ const MAX_REASONS: usize = 3;
 
 /// The grade, its first reasons, and how many more findings there are and where; after a line break.
 pub fn verdict(verdict: &Verdict, findings: &[Finding]) -> String {
+    verdict_with_rest(verdict, findings, "in the report and with `--format json`")
+}
+
+/// The same, for a result without a report.
+pub fn verdict_without_report(verdict: &Verdict, findings: &[Finding]) -> String {
+    verdict_with_rest(verdict, findings, "with `--format json`")
+}
+
+/// The same, where the other findings are at the place `rest`.
+fn verdict_with_rest(verdict: &Verdict, findings: &[Finding], rest: &str) -> String {
     let shown: Vec<&Reason> = verdict.reasons.iter().take(MAX_REASONS).collect();
     let lines: String =
         shown.iter().enumerate().map(|(index, reason)| format!("\n  {}. {}", index + 1, reason.text)).collect();
     let more = match findings.len().saturating_sub(shown.len()) {
         0 => String::new(),
-        1 => "\n  1 more finding: in the report and with `--format json`.".to_owned(),
-        more => format!("\n  {more} more findings: in the report and with `--format json`."),
+        1 => format!("\n  1 more finding: {rest}."),
+        more => format!("\n  {more} more findings: {rest}."),
     };
     format!("\n{}.{lines}{more}", verdict.title())
 }

@@ -7,6 +7,7 @@ use manometer_measure::{Event, Recording};
 use serde_json::{Map, Value};
 
 use super::initial_state::{InitialState, different_states};
+use super::workloads::{SweptSettings, Workloads, unlike_workloads};
 use crate::findings::{Rule, serious};
 
 /// A condition that should be equal.
@@ -15,7 +16,12 @@ struct Condition {
     name: &'static str,
     location: Location,
     rule: Rule,
+    /// Whether a value that is known on one side only is reported: a comparison of devices says more than any other.
+    says_unknown: bool,
 }
+
+/// What stands for a value that is not known.
+const UNKNOWN: &str = "unknown";
 
 /// Where a recording holds a condition.
 enum Location {
@@ -35,7 +41,7 @@ const fn condition(
 ) -> Condition {
     let threat = serious(ThreatTarget::Result, meaning);
     let rule = Rule { id, severity: Severity::Warning, threat, source: "Storiks 3.4.1 (WR2)", meaning, remedy };
-    Condition { name, location, rule }
+    Condition { name, location, rule, says_unknown: matches!(id.as_bytes(), b"unlike-device-model") }
 }
 
 const SAME_HOST: &str =
@@ -181,32 +187,48 @@ pub struct Conditions {
     /// The values of [`CONDITIONS`], in their order.
     values: Vec<Option<String>>,
     initial_state: InitialState,
+    workloads: Workloads,
 }
 
 impl Conditions {
     /// The conditions of `recording`.
     pub fn of(recording: &Recording) -> Self {
         let values = CONDITIONS.iter().map(|condition| condition.value(recording)).collect();
-        Self { values, initial_state: InitialState::of(recording) }
+        Self { values, initial_state: InitialState::of(recording), workloads: Workloads::of(recording) }
     }
 }
 
-/// One warning for each condition that differs, with its values and their folders, and one for different initial states.
+/// One warning for each condition that differs, with its values and their folders, for workloads that differ other than by
+/// a sweep, and for different initial states.
 ///
-/// A condition that was recorded in at most one recording is not a difference.
+/// A condition that was recorded in at most one recording is not a difference, but for the model of the device.
 pub fn condition_differences<'a>(recordings: impl IntoIterator<Item = (&'a Path, &'a Conditions)>) -> Vec<Finding> {
+    differences(recordings, SweptSettings::Matched)
+}
+
+/// The same, with what a sweep set where that is `Compared`.
+pub(super) fn differences<'a>(
+    recordings: impl IntoIterator<Item = (&'a Path, &'a Conditions)>,
+    swept: SweptSettings,
+) -> Vec<Finding> {
     let recordings: Vec<(&Path, &Conditions)> = recordings.into_iter().collect();
     let states: Vec<(&Path, &InitialState)> =
         recordings.iter().map(|(dir, conditions)| (*dir, &conditions.initial_state)).collect();
-    let differences =
-        CONDITIONS.iter().enumerate().filter_map(|(index, condition)| difference(condition, index, &recordings));
-    differences.chain(different_states(&states)).collect()
+    let workloads: Vec<(&Path, &Workloads)> =
+        recordings.iter().map(|(dir, conditions)| (*dir, &conditions.workloads)).collect();
+    let conditions = CONDITIONS.iter().enumerate();
+    let mut found: Vec<Finding> =
+        conditions.filter_map(|(index, condition)| difference(condition, index, &recordings)).collect();
+    let unlike = unlike_workloads(&workloads, swept, found.is_empty());
+    found.extend(unlike.into_iter().chain(different_states(&states)));
+    found
 }
 
 fn difference(condition: &Condition, index: usize, recordings: &[(&Path, &Conditions)]) -> Option<Finding> {
     let mut values: Vec<(&str, Vec<String>)> = Vec::new();
     for (dir, conditions) in recordings {
-        let Some(value) = conditions.values[index].as_deref() else { continue };
+        let unknown = condition.says_unknown.then_some(UNKNOWN);
+        let Some(value) = conditions.values[index].as_deref().or(unknown) else { continue };
         let dir = dir.display().to_string();
         match values.iter_mut().find(|(known, _)| *known == value) {
             Some((_, dirs)) => dirs.push(dir),
@@ -217,12 +239,14 @@ fn difference(condition: &Condition, index: usize, recordings: &[(&Path, &Condit
         return None;
     }
     let values: Vec<String> = values.iter().map(|(value, dirs)| format!("`{value}` in {}", shortened(dirs))).collect();
-    let sentence = format!("The {} differs: {}. This may explain a difference.", condition.name, values.join(", "));
+    let values = values.join(", ").replace(&format!("`{UNKNOWN}`"), UNKNOWN);
+    let differs = if values.contains(UNKNOWN) { "may differ" } else { "differs" };
+    let sentence = format!("The {} {differs}: {values}. This may explain a difference.", condition.name);
     Some(condition.rule.finding(None, &sentence))
 }
 
 /// The first folder, and the number of the others.
-fn shortened(dirs: &[String]) -> String {
+pub(super) fn shortened(dirs: &[String]) -> String {
     match dirs {
         [only] => only.clone(),
         [first, others @ ..] => format!("{first} and {} more", others.len()),

@@ -7,13 +7,15 @@ mod error;
 mod gate;
 mod initial_state;
 mod judge;
+mod needed_lengths;
 mod pair;
 mod reference;
 mod result;
-mod run_findings;
+pub(crate) mod run_findings;
 mod runs;
 mod series;
 mod verdict;
+mod workloads;
 
 use manometer_measure::Recording;
 use manometer_measure::event::Finding;
@@ -29,6 +31,8 @@ pub use reference::{reference_drift, repeat_numbers};
 pub use result::{ComparisonResult, compare};
 pub use runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase, recordings_in};
 pub use series::{PerformanceChange, PhaseSeries, SeriesComparison, compare_series};
+pub(crate) use workloads::differences_from_plan;
+
 pub use verdict::{DEFAULT_BOUND, Direction, MeanOverRuns, PhaseVerdict};
 
 /// The findings about several recordings together: conditions that differ, and a drift of the reference run.
@@ -41,6 +45,8 @@ pub fn common_findings(recordings: &[&Recording]) -> Vec<Finding> {
 
 /// The rules for several recordings, in the order in which their findings are reported.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    let single = [&run_findings::NO_RECORDING].into_iter();
-    single.chain(conditions::rules()).chain([&initial_state::DIFFERENT_STATES, &reference::REFERENCE_DRIFT])
+    let of_runs = [&run_findings::NO_RECORDING, &run_findings::VOID_RECORDING].into_iter();
+    let workloads = [&workloads::OTHER_PRIMARY, &workloads::OTHER_NEIGHBOURS, &workloads::OTHER_SETTINGS];
+    let states = [&initial_state::DIFFERENT_STATES, &reference::REFERENCE_DRIFT];
+    of_runs.chain(conditions::rules()).chain(workloads).chain(states)
 }

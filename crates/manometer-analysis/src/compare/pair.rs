@@ -8,15 +8,16 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-use super::conditions::condition_differences;
+use super::conditions::differences;
 use super::error::CompareError;
 use super::gate::GateResult;
-use super::judge::judge_comparison;
-use super::run_findings::run_findings;
+use super::judge::judge_runs_compared;
+use super::needed_lengths::NeededLengths;
+use super::run_findings::{Side, run_findings};
 use super::runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty, runs_needed};
+use super::workloads::SweptSettings;
 use crate::estimate::IntervalEstimate;
-use crate::findings::sort_by_threat;
 use crate::statistics::bootstrap::{BootstrapMean, RunValue, difference_interval, ratio_interval};
 use crate::statistics::moments::mean;
 use crate::verdict::{Grade, Verdict};
@@ -52,6 +53,9 @@ pub struct PhaseComparison {
     /// What a sweep set for the runs; empty without a sweep.
     #[serde(skip_serializing_if = "is_empty")]
     pub settings: Settings,
+    /// What a sweep set for the runs of B, where it differs: `settings` are then those of A.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings_b: Option<Settings>,
     /// The performance of B divided by that of A.
     pub ratio: Option<f64>,
     /// The lower end of the ratio's 95 % interval.
@@ -70,9 +74,13 @@ pub struct PhaseComparison {
     /// The estimated number of additional runs on each side for a verdict; null where none are needed or a thousand are not
     /// enough.
     pub runs_needed: Option<usize>,
-    /// The estimated length of the phase at which single runs decide the gate, in seconds; null where it is decided, with
-    /// repeats, and where no length is known to decide it.
+    /// The estimated length of the phase at which single runs decide the gate, in seconds, the longer of `needed_a_s` and
+    /// `needed_b_s`; null where it is decided, with repeats, and where no length is known to decide it.
     pub needed_s: Option<f64>,
+    /// The length that A needs; null where it is as long.
+    pub needed_a_s: Option<f64>,
+    /// The length that B needs; null where it is as long.
+    pub needed_b_s: Option<f64>,
     /// The number of rounds that make this length in interleaved plans; absent in ladders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_rounds: Option<usize>,
@@ -145,7 +153,9 @@ pub fn compare_pair(a: &ComparedRuns, b: &ComparedRuns, bound: f64) -> Result<Co
             if in_b.is_empty() {
                 not_compared.push(format!("A {}", phase_name(phase, group_a.settings)));
             } else {
-                phases.push(compare_phase(phase, group_a.settings, &in_a, &in_b, &criterion, bound));
+                let compared = compare_phase(phase, group_a.settings, &in_a, &in_b, &criterion, bound);
+                let settings_b = (group_b.settings != group_a.settings).then(|| group_b.settings.clone());
+                phases.push(PhaseComparison { settings_b, ..compared });
             }
         }
         let only_b = group_b.phases().into_iter().filter(|phase| measurements(phase, group_a).is_empty());
@@ -159,11 +169,11 @@ pub fn compare_pair(a: &ComparedRuns, b: &ComparedRuns, bound: f64) -> Result<Co
         let detail = format!("A has {}; B has {}", phase_names(a), phase_names(b));
         return Err(CompareError::NothingInCommon { a: a.path.clone(), b: b.path.clone(), detail });
     }
-    let mut findings = run_findings([a, b]);
+    let sides = [("A", a), ("B", b)].map(|(name, runs)| Side { name: Some(name), runs, is_needed: true });
+    let are_matched = pairs.iter().all(|(a, b)| a.settings == b.settings);
+    let swept = if are_matched { SweptSettings::Matched } else { SweptSettings::Compared };
     let conditions = a.runs.iter().chain(&b.runs).map(|run| (run.dir.as_path(), &run.conditions));
-    findings.extend(condition_differences(conditions));
-    sort_by_threat(&mut findings);
-    let verdict = judge_comparison(&findings);
+    let (verdict, findings) = judge_runs_compared(run_findings(&sides), differences(conditions, swept));
     Ok(Comparison { criterion, bound, a: a.path.clone(), b: b.path.clone(), phases, not_compared, verdict, findings })
 }
 
@@ -259,9 +269,14 @@ pub(super) fn compare_phase(
     };
     let sides = bootstrap(a).zip(bootstrap(b));
     let ends = sides.as_ref().and_then(|(a, b)| ratio_interval(a, b));
-    let verdict = PhaseVerdict::of(ends, bound);
-    let gate = GateResult::of(ends, bound, criterion);
-    let undecided = sides.as_ref().filter(|_| verdict == PhaseVerdict::Unknown && ends.is_some());
+    let void = a.iter().chain(b).find_map(|(run, phase)| {
+        phase.void.as_ref().map(|clause| format!("void in {}, because {clause}", run.dir.display()))
+    });
+    let (verdict, gate) = match void {
+        Some(_) => (PhaseVerdict::Unknown, GateResult::Undecided),
+        None => (PhaseVerdict::of(ends, bound), GateResult::of(ends, bound, criterion)),
+    };
+    let undecided = sides.as_ref().filter(|_| verdict == PhaseVerdict::Unknown && ends.is_some() && void.is_none());
     let difference = match means {
         Some((a, b)) => {
             let ends = sides.as_ref().and_then(|(a, b)| difference_interval(a, b));
@@ -270,53 +285,41 @@ pub(super) fn compare_phase(
         None => IntervalEstimate::missing(&missing_reason(a, b)),
     };
     let is_baseline = a.iter().chain(b).all(|(_, phase)| phase.is_baseline);
-    let needed_s = match gate {
-        GateResult::Undecided => needed_s(a, b, ratio.zip(ends), GateResult::edge(bound, criterion)),
-        GateResult::NoWorse | GateResult::Worse => None,
+    let needed = match gate {
+        // A longer phase of a void run is as void.
+        GateResult::Undecided if void.is_none() => {
+            NeededLengths::of(a, b, ratio.zip(ends), GateResult::edge(bound, criterion))
+        }
+        _ => NeededLengths::default(),
     };
     PhaseComparison {
         id: phase.id.clone(),
         label: phase.label.clone(),
         settings: settings.clone(),
+        settings_b: None,
         ratio,
         ci_low: ends.map(|(low, _)| low),
         ci_high: ends.map(|(_, high)| high),
         verdict,
         gate,
         direction: ratio.filter(|_| verdict == PhaseVerdict::Different).map(|ratio| Direction::of(ratio, criterion)),
-        reason: ends.is_none().then(|| match ratio {
-            None => missing_reason(a, b),
-            Some(_) if sides.is_none() => NO_REPEAT.to_owned(),
-            Some(_) => "no confidence interval: the performance of A is not significantly above 0".to_owned(),
+        reason: void.or_else(|| {
+            ends.is_none().then(|| match ratio {
+                None => missing_reason(a, b),
+                Some(_) if sides.is_none() => NO_REPEAT.to_owned(),
+                Some(_) => "no confidence interval: the performance of A is not significantly above 0".to_owned(),
+            })
         }),
         runs_needed: undecided.and_then(|(a, b)| runs_needed(a, b, bound)),
-        needed_s,
-        needed_rounds: needed_s.and_then(|needed_s| needed_rounds(a, needed_s)),
+        needed_s: needed.longest_s(),
+        needed_a_s: needed.a_s,
+        needed_b_s: needed.b_s,
+        needed_rounds: needed.rounds,
         a: mean_a,
         b: mean_b,
         difference,
         pressure: (!is_baseline).then(|| compare_pressures(a, b, criterion.better, &mut random)),
     }
-}
-
-/// The length of the phase at which a single run on each side decides the gate, whose `edge` the interval of the ratio
-/// includes; without an interval the shortest length that has one. `None` with repeats, whose number decides.
-fn needed_s(a: &[Measurement<'_>], b: &[Measurement<'_>], ratio: Option<(f64, (f64, f64))>, edge: f64) -> Option<f64> {
-    let ([(_, a)], [(_, b)]) = (a, b) else { return None };
-    let seconds = match ratio {
-        Some((ratio, (low, high))) => {
-            // The width falls with the root of the length.
-            f64::max(a.length_s, b.length_s) * ((high - low) / 2.0 / (ratio - edge).abs()).powi(2)
-        }
-        None => a.needed_s.into_iter().chain(b.needed_s).max_by(f64::total_cmp)?,
-    };
-    seconds.is_finite().then_some(seconds)
-}
-
-/// The number of rounds whose blocks are measured for `needed_s`; `None` in a ladder.
-fn needed_rounds(runs: &[Measurement<'_>], needed_s: f64) -> Option<usize> {
-    let (_, phase) = runs.first().filter(|(_, phase)| phase.blocks > 0 && phase.length_s > 0.0)?;
-    Some((phase.blocks as f64 * needed_s / phase.length_s).ceil() as usize)
 }
 
 /// Why there is no ratio.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::Recording;
 use manometer_measure::clock::WallAnchor;
-use manometer_measure::event::{Finding, Severity, ThreatStrength};
-use manometer_measure::plan::{Criterion, PhaseKind, Plan, Settings};
+use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
+use manometer_measure::plan::{Criterion, InterleavedRounds, PhaseKind, Plan, Settings};
 use serde_json::Value;
 
 use super::conditions::Conditions;
@@ -16,7 +16,8 @@ use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
 use crate::statistics::bootstrap::BatchNoise;
-use crate::verdict::judged_by;
+use crate::summarise::is_latency;
+use crate::verdict::{Grade, Reason, Verdict, judge, judged_by};
 
 /// One recording, or the runs of one folder.
 #[derive(Debug)]
@@ -55,10 +56,12 @@ pub struct ComparedRun {
     identity: (WallAnchor, Plan, Value),
     /// Its own errors, warnings and serious threats.
     pub findings: Vec<Finding>,
+    /// Why its numbers are void: the clause and the text of the decisive reason; `None` where they are not.
+    pub(super) void: Option<(String, String)>,
 }
 
 /// One phase of one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RunPhase {
     /// Its id in the plan.
     pub id: String,
@@ -74,10 +77,14 @@ pub struct RunPhase {
     pub length_s: f64,
     /// The number of its blocks; 0 in a ladder.
     pub blocks: usize,
+    /// The number of rounds after which the order is balanced; 1 in a ladder.
+    pub balanced_rounds: usize,
     /// The shortest length that has a confidence interval, in seconds; `None` where it has one, or nothing was measured.
     pub needed_s: Option<f64>,
     /// Why there is no mean.
     pub reason: Option<String>,
+    /// Why nothing can be concluded from the mean, as a clause; `None` where something can.
+    pub(super) void: Option<String>,
     /// Whether it is the run's own `w0`.
     pub is_baseline: bool,
 }
@@ -159,15 +166,23 @@ impl ComparedRun {
         let results = evaluate_phases(&recording, &data);
         let baseline_id = baseline(&results).map(|baseline| baseline.id().to_owned());
         let primary_phases = results.iter().filter(|result| result.phase.kind != PhaseKind::Solo);
-        let findings = evaluate_rules(&recording, &data, &results).into_iter();
+        let findings = evaluate_rules(&recording, &data, &results);
+        let verdict = verdict_on_numbers(&findings, &results, &recording.plan.criterion);
+        let balanced_rounds = recording.plan.interleaved.as_ref().map_or(1, InterleavedRounds::balanced_rounds);
+        let of = |result: &PhaseResult<'_>| RunPhase {
+            balanced_rounds,
+            void: void_in(&verdict, result.id()),
+            ..RunPhase::of(result, baseline_id.as_deref())
+        };
         Ok(Self {
             dir: dir.to_owned(),
             criterion: recording.plan.criterion.clone(),
             settings: recording.plan.sweep.clone(),
-            phases: primary_phases.map(|result| RunPhase::of(result, baseline_id.as_deref())).collect(),
+            phases: primary_phases.map(of).collect(),
             conditions: Conditions::of(&recording),
             identity: (recording.start, recording.plan.clone(), recording.environment.clone()),
-            findings: findings.filter(is_relevant).collect(),
+            void: void(&verdict),
+            findings: findings.into_iter().filter(is_relevant).collect(),
         })
     }
 
@@ -189,6 +204,32 @@ impl ComparedRun {
     pub(super) fn same_phase(&self, other: &RunPhase) -> Option<&RunPhase> {
         self.phases.iter().find(|phase| phase.is_same(other))
     }
+}
+
+/// The verdict on the numbers of a run: whether one is worse than another does not depend on whether they are about storage.
+fn verdict_on_numbers(findings: &[Finding], results: &[PhaseResult<'_>], criterion: &Criterion) -> Verdict {
+    let is_about_storage = |finding: &&Finding| finding.threat.is_some_and(|threat| threat.to == ThreatTarget::Storage);
+    let others: Vec<Finding> = findings.iter().filter(|finding| !is_about_storage(finding)).cloned().collect();
+    judge(&others, results, is_latency(criterion))
+}
+
+/// The clause and the text of what makes a run void; `None` where it is not.
+fn void(verdict: &Verdict) -> Option<(String, String)> {
+    let reason = || match verdict.decisive().filter(|reason| reason.allows == Grade::Void) {
+        Some(reason) => (reason.clause_with_phases(), reason.text.clone()),
+        None => ("nothing was measured".to_owned(), "Nothing was measured.".to_owned()),
+    };
+    (verdict.grade == Grade::Void).then(reason)
+}
+
+/// What leaves nothing to conclude from `phase`, as a clause; `None` where something can be concluded.
+fn void_in(verdict: &Verdict, phase: &str) -> Option<String> {
+    let is_fatal = |reason: &&Reason| {
+        reason.threat.strength == ThreatStrength::Fatal
+            && reason.allows > Grade::Sound
+            && reason.phases.iter().any(|id| id == phase)
+    };
+    verdict.reasons.iter().find(is_fatal).map(|reason| reason.clause.clone())
 }
 
 /// Whether a finding matters to a comparison: an error, a warning, or a serious threat.
@@ -213,9 +254,11 @@ impl RunPhase {
             mean: estimate.mean,
             length_s: result.length_s(),
             blocks: result.blocks.len(),
-            needed_s: estimate.needed.as_ref().map(|needed| needed.phase_s),
+            balanced_rounds: 1,
+            needed_s: result.shortest_s().filter(|_| result.performance.sample_mean.is_none()),
             noise: result.performance.sample_mean.as_ref().and_then(noise),
             reason: estimate.reason.clone().filter(|_| estimate.mean.is_none()),
+            void: None,
             is_baseline: baseline_id == Some(result.id()),
         }
     }

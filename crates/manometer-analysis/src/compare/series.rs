@@ -6,15 +6,15 @@ use manometer_measure::event::Finding;
 use manometer_measure::plan::{BetterDirection, Criterion, Settings};
 use serde::Serialize;
 
-use super::conditions::condition_differences;
+use super::conditions::differences;
 use super::error::CompareError;
 use super::gate::GateResult;
-use super::judge::judge_comparison;
+use super::judge::judge_runs_compared;
 use super::pair::{Measurement, PhaseComparison, check_distinct, common_criterion, compare_phase, phase_name};
-use super::run_findings::run_findings;
+use super::run_findings::{Side, run_findings};
 use super::runs::{ComparedRuns, RunGroup, RunPhase};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty};
-use crate::findings::sort_by_threat;
+use super::workloads::SweptSettings;
 use crate::statistics::change_points::{ChangePoint, change_points};
 use crate::verdict::{Grade, Verdict};
 
@@ -174,10 +174,11 @@ pub fn compare_series(recordings: &[ComparedRuns], bound: f64) -> Result<SeriesC
         let detail = "a series needs phases measured in the last recording and in one before it".to_owned();
         return Err(CompareError::NothingInCommon { a: first.clone(), b: last.clone(), detail });
     }
-    let mut findings = run_findings(recordings);
-    findings.extend(condition_differences(all_runs().map(|run| (run.dir.as_path(), &run.conditions))));
-    sort_by_threat(&mut findings);
-    let verdict = judge_comparison(&findings);
+    let point = |(index, runs)| Side { name: None, runs, is_needed: index + 1 == recordings.len() };
+    let points: Vec<Side<'_>> = recordings.iter().enumerate().map(point).collect();
+    let swept = if ignore_settings { SweptSettings::Compared } else { SweptSettings::Matched };
+    let unlike = differences(all_runs().map(|run| (run.dir.as_path(), &run.conditions)), swept);
+    let (verdict, findings) = judge_runs_compared(run_findings(&points), unlike);
     let recordings = recordings.iter().map(|runs| runs.path.clone()).collect();
     Ok(SeriesComparison { criterion, bound, recordings, phases, not_compared, verdict, findings })
 }

@@ -45,6 +45,11 @@ impl BatchNoise {
         Some(Self { deviations, variance: sample_mean.variance(), degrees_of_freedom: sample_mean.degrees_of_freedom })
     }
 
+    /// The variance of the series' mean.
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
+
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let count = self.deviations.len();
         (0..count).map(|_| self.deviations[random.random_range(0..count)]).sum::<f64>() / count as f64

@@ -3,10 +3,12 @@
 //! A ladder is estimated from a ladder, rounds from rounds: what drifts from one phase to the next counts in one of them and
 //! cancels in the other.
 
+use manometer_measure::plan::{Phase, Plan};
 use manometer_measure::{PhaseKind, Recording};
 use serde::Serialize;
 
 use super::paced::judged_by;
+use crate::compare::differences_from_plan;
 use crate::needed_length::{ComparedPhases, narrow_purpose};
 use crate::phase_result::{PhaseResult, baseline, compared_phases, evaluate_phases};
 use crate::recording_data::RecordingData;
@@ -39,8 +41,14 @@ pub struct Forecast {
     /// The planned rounds; absent in a ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
-    /// The phases with neighbours of the earlier recording.
+    /// The phases with neighbours that the plan and the earlier recording share.
     pub phases: Vec<PhaseForecast>,
+    /// The planned phases with neighbours that the earlier recording does not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// In what the earlier recording differs from the plan, as clauses; empty where its workloads are those of the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// The measured length of a phase at which every interval is at most [`WANTED_WIDTH`] wide in four of five repetitions, in
     /// seconds; null where nothing was measured, or no length is known to do.
     pub needed_s: Option<f64>,
@@ -55,7 +63,7 @@ pub struct Forecast {
 /// The same for one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseForecast {
-    /// The phase's id in the earlier recording.
+    /// The phase's id in the plan.
     pub id: String,
     /// Its label.
     pub label: String,
@@ -86,8 +94,20 @@ impl PlannedLength {
     }
 }
 
-/// What `recording` says of a run as long as `planned`.
-pub fn forecast(recording: &Recording, planned: PlannedLength) -> Forecast {
+/// A planned run.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedExperiment<'a> {
+    /// Its length.
+    pub length: PlannedLength,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Its experiment file.
+    pub file: &'a str,
+}
+
+/// What `recording` says of a run as `experiment` plans it. Phases match by label and settings.
+pub fn forecast(recording: &Recording, experiment: PlannedExperiment<'_>) -> Forecast {
+    let planned = experiment.length;
     let data = RecordingData::read(recording);
     let recording = judged_by(recording, &data);
     let results = evaluate_phases(&recording, &data);
@@ -95,6 +115,8 @@ pub fn forecast(recording: &Recording, planned: PlannedLength) -> Forecast {
         phase_s: planned.phase_s(),
         rounds: planned.rounds(),
         phases: Vec::new(),
+        missing: Vec::new(),
+        differences: differences(&recording, experiment),
         needed_s: None,
         needed_rounds: None,
         reason,
@@ -105,14 +127,42 @@ pub fn forecast(recording: &Recording, planned: PlannedLength) -> Forecast {
     let Some(baseline) = baseline(&results) else {
         return empty(Some("the earlier recording has no pressure to estimate from".to_owned()));
     };
-    let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
-    let phases: Vec<PhaseForecast> =
-        pressures.map(|result| of_phase(&recording, (baseline, result), planned)).collect();
+    let wanted: Vec<&Phase> = experiment.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Pressure).collect();
+    let same = |phase: &Phase| {
+        results.iter().find(|result| {
+            (result.phase.kind, &result.phase.label, &result.phase.settings)
+                == (phase.kind, &phase.label, &phase.settings)
+        })
+    };
+    let phases: Vec<PhaseForecast> = wanted
+        .iter()
+        .filter_map(|phase| {
+            let forecast = of_phase(&recording, (baseline, same(phase)?), planned);
+            Some(PhaseForecast { id: phase.id.clone(), ..forecast })
+        })
+        .collect();
+    let missing: Vec<String> =
+        wanted.iter().filter(|phase| same(phase).is_none()).map(|phase| phase.id.clone()).collect();
+    if phases.is_empty() {
+        return Forecast { missing, ..empty(Some("the earlier recording has no phase of the plan".to_owned())) };
+    }
     let longest = phases.iter().filter(|phase| phase.needed_s.is_some());
     let longest =
         longest.max_by(|one, other| one.needed_s.partial_cmp(&other.needed_s).unwrap_or(std::cmp::Ordering::Equal));
     let (needed_s, needed_rounds) = longest.map_or((None, None), |phase| (phase.needed_s, phase.needed_rounds));
-    Forecast { phases, needed_s, needed_rounds, ..empty(other_blocks(&recording, planned)) }
+    Forecast { phases, missing, needed_s, needed_rounds, ..empty(other_blocks(&recording, planned)) }
+}
+
+/// In what the workloads and the sample interval of `recording` differ from those of `experiment`.
+fn differences(recording: &Recording, experiment: PlannedExperiment<'_>) -> Vec<String> {
+    let mut differences = differences_from_plan(recording, experiment.file, experiment.plan);
+    let (earlier_s, planned_s) = (recording.plan.interval_s, experiment.plan.interval_s);
+    if (earlier_s - planned_s).abs() > 1e-9 {
+        differences.push(format!(
+            "the sample interval is {planned_s} s in the plan and {earlier_s} s in the earlier recording"
+        ));
+    }
+    differences
 }
 
 fn other_design(planned: PlannedLength) -> String {

@@ -15,7 +15,7 @@ mod performance;
 mod setting;
 mod watched_device;
 
-pub use self::forecast::{Forecast, PhaseForecast, PlannedLength, WANTED_WIDTH, forecast};
+pub use self::forecast::{Forecast, PhaseForecast, PlannedExperiment, PlannedLength, WANTED_WIDTH, forecast};
 pub use self::goal::{GoalResult, PhaseGoal, all_met};
 pub use self::grade::{Conclusion, Grade, Reason, Verdict};
 pub use self::watched_device::WatchedDevice;

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::{
-    ComparedRuns, Comparison, DEFAULT_BOUND, Direction, PhaseComparison, PhaseVerdict, compare_pair, compare_series,
-    condition_differences, reference_drift, repeat_numbers,
+    ComparedRuns, Comparison, DEFAULT_BOUND, Direction, GateResult, PhaseComparison, PhaseVerdict, compare_pair,
+    compare_series, condition_differences, reference_drift, repeat_numbers,
 };
+use manometer_analysis::verdict::Grade;
 use manometer_measure::Column;
-use manometer_measure::event::{Event, Finding, RunStatus, Severity};
+use manometer_measure::event::{Event, Finding, RunStatus, Severity, ThreatStrength};
 use manometer_measure::plan::{BetterDirection, Criterion, PhaseKind, Plan, Role};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -172,11 +173,14 @@ fn runs_of_a_sweep_are_compared_with_those_of_the_same_settings() {
     assert_eq!(comparison.phases[0].settings["writer.block_size"], "4KiB");
     assert_eq!(comparison.not_compared, ["B writer.block_size = 1MiB (w0, w1)"]);
     assert_eq!(compared(&b, &a).not_compared, ["A writer.block_size = 1MiB (w0, w1)"]);
+    assert!(!comparison.findings.iter().any(|finding| finding.id.starts_with("unlike-")), "{comparison:?}");
     let single = compared(&a.join("runs/000"), &a.join("runs/001"));
-    assert!(
-        find(&single, "w0").verdict == PhaseVerdict::Different,
-        "two single runs are compared even if their settings differ"
-    );
+    let w0 = find(&single, "w0");
+    assert_eq!(w0.verdict, PhaseVerdict::Different, "two single runs are compared even if their settings differ");
+    assert_eq!(w0.settings_b.as_ref().unwrap()["writer.block_size"], "64KiB");
+    let unlike = single.findings.iter().find(|finding| finding.id == "unlike-neighbours").unwrap();
+    assert!(unlike.text.starts_with("The neighbours differ: `writer.block_size` is 4KiB in "), "{unlike:?}");
+    assert_eq!(unlike.threat.unwrap().strength, ThreatStrength::Minor, "it is what the comparison is about");
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn a_damaged_recording_is_compared_and_reported() {
     std::fs::write(b.path().join("samples/db.parquet"), "not parquet").unwrap();
     let comparison = compared(a.path(), b.path());
     let ids: Vec<&str> = comparison.findings.iter().map(|finding| finding.id.as_str()).collect();
-    assert_eq!(ids[0], "phase-gap");
+    assert_eq!(ids[0], "void-recording", "{ids:?}");
     assert!(ids.contains(&"damaged"), "{ids:?}");
     assert!(comparison.phases.iter().all(|phase| phase.verdict == PhaseVerdict::Unknown && phase.reason.is_some()));
 }
@@ -357,8 +361,9 @@ fn findings_of_the_compared_runs_are_repeated_with_their_folders() {
         assert!(findings.iter().map(|finding| finding.severity).eq(severities), "{findings:?}");
         let (first, last) = (&findings[1].text, &findings[0].text);
         assert!(first.contains("a/runs/002: `writer` failed: no space left"), "{first}");
-        let (of_a, of_b) = (format!("{} (w1)", a.join("runs/002").display()), format!("{} (w1)", b.display()));
-        assert!(last.contains(&of_a) && last.contains(&of_b) && last.contains("mean utilisation"), "{last}");
+        let both =
+            format!("in {} and {}: The processors were saturated in w1", a.join("runs/002").display(), b.display());
+        assert!(last.contains(&both), "{last}");
         assert!(!last.contains("runs/001"), "{last}");
     };
     let (a, b) = (ComparedRuns::read(&a).unwrap(), ComparedRuns::read(&b).unwrap());
@@ -380,7 +385,128 @@ fn a_warning_of_many_runs_names_some_and_counts_the_rest() {
     record(other.path(), &two_phases(20), Factors { seed: 20, ..BASE }, &json!({"host": {}}));
     let findings = compared(dir.path(), other.path()).findings;
     let text = &findings.iter().find(|finding| finding.id == "virtual-disk").unwrap().text;
-    assert!(text.contains("runs/007 and 3 more: the measured device is a virtual disk"), "{text}");
+    assert!(text.contains("runs/007 and 3 more: vda is a virtual disk"), "{text}");
+}
+
+/// A recording of which samples are missing in the last seconds of `gap`.
+fn with_gap(dir: &Path, gap: &str) {
+    let plan = two_phases(60);
+    let mut run = Run::seeded(dir, &plan, 7, &json!({"host": {}}));
+    for phase in &plan.phases {
+        run.event(Event::PhaseStarted { phase: phase.id.clone() });
+        for second in 0..60 {
+            if phase.id == gap && second >= 25 {
+                run.second += 1;
+            } else {
+                run.tick(if phase.kind == PhaseKind::Baseline { 1_000.0 } else { 500.0 }, 100, None);
+            }
+        }
+        run.event(Event::PhaseEnded { phase: phase.id.clone() });
+    }
+    run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+}
+
+#[test]
+fn a_comparison_with_a_void_side_is_void_and_says_which_and_why() {
+    let (whole, dir) = (recorded(BASE), tempfile::tempdir().unwrap());
+    with_gap(&dir.path().join("void"), "w0");
+    for (side, comparison) in [
+        ("A", compared(&dir.path().join("void"), whole.path())),
+        ("B", compared(whole.path(), &dir.path().join("void"))),
+    ] {
+        assert_eq!((comparison.verdict.grade, comparison.gate()), (Grade::Void, GateResult::Undecided));
+        let sentence = comparison.verdict.sentence();
+        let start = format!("Verdict: void. {side} (");
+        assert!(
+            sentence.starts_with(&start) && sentence.contains("void) is void, because samples are missing in w0"),
+            "{sentence}"
+        );
+    }
+}
+
+#[test]
+fn saturated_processors_do_not_make_a_comparison_void() {
+    let (whole, dir) = (recorded(BASE), tempfile::tempdir().unwrap());
+    doubtful(dir.path(), 3);
+    assert_eq!(compared(whole.path(), dir.path()).verdict.grade, Grade::Indicative);
+}
+
+#[test]
+fn a_void_phase_of_one_side_is_undecided() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan {
+        phases: vec![
+            phase("w0", PhaseKind::Baseline, 60, 1),
+            phase("w1", PhaseKind::Pressure, 60, 16),
+            phase("w2", PhaseKind::Pressure, 60, 64),
+        ],
+        ..two_phases(60)
+    };
+    let record_three = |path: &Path, gap: bool, seed: u64| {
+        let mut run = Run::seeded(path, &plan, seed, &json!({"host": {}}));
+        for phase in &plan.phases {
+            run.event(Event::PhaseStarted { phase: phase.id.clone() });
+            for second in 0..60 {
+                if gap && phase.id == "w1" && second >= 25 { run.second += 1 } else { run.tick(1_000.0, 100, None) }
+            }
+            run.event(Event::PhaseEnded { phase: phase.id.clone() });
+        }
+        run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+    };
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    record_three(&a, false, 1);
+    record_three(&b, true, 2);
+    let comparison = compared(&a, &b);
+    assert_eq!(comparison.verdict.grade, Grade::Indicative, "w2 is left");
+    let w1 = find(&comparison, "w1");
+    assert_eq!((w1.gate, w1.needed_s), (GateResult::Undecided, None));
+    assert!(w1.reason.as_deref().unwrap().ends_with("b, because samples are missing"), "{w1:?}");
+}
+
+/// A recording of this experiment file.
+fn with_file(dir: &Path, file: &str, environment: &Value, seed: u64) {
+    record(dir, &two_phases(60), Factors { seed, ..BASE }, environment);
+    std::fs::write(dir.join("experiment.toml"), file).unwrap();
+}
+
+#[test]
+fn other_workloads_are_reported_with_what_differs_and_what_is_unknown() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let own = json!({"host": {}});
+    let file = |workload: &str, threads: u32| format!("[primary]\nworkload = \"{workload}\"\nthreads = {threads}\n");
+    with_file(&path("a"), &file("ycsb-a", 4), &own, 1);
+    with_file(&path("b"), &file("ycsb-b", 4), &own, 2);
+    with_file(&path("c"), &file("ycsb-b", 8), &own, 3);
+    with_file(&path("d"), "[primary]\nworkload = \"ycsb-b\"\n", &json!({"host": {}, "imported": {}}), 4);
+    let unlike = |a: &str, b: &str| {
+        let findings = compared(&path(a), &path(b)).findings;
+        let found = findings.into_iter().find(|finding| finding.id == "unlike-primary").unwrap();
+        (found.text.replace(&format!("{}/", dir.path().display()), ""), found.threat.unwrap().strength)
+    };
+    let (text, strength) = unlike("a", "b");
+    assert!(
+        text.starts_with("The primary differs: `primary.workload` is ycsb-a in a and ycsb-b in b. Nothing else"),
+        "{text}"
+    );
+    assert_eq!(strength, ThreatStrength::Minor);
+    let (text, strength) = unlike("a", "c");
+    assert!(text.contains("`primary.threads` is 4 in a and 8 in c; `primary.workload` is ycsb-a in a and"), "{text}");
+    assert_eq!(strength, ThreatStrength::Serious, "which of them explains a difference cannot be told");
+    let (text, strength) = unlike("c", "d");
+    assert!(text.starts_with("The primary differs: `primary.threads` is 8 in c and unknown in d. "), "{text}");
+    assert_eq!(strength, ThreatStrength::Serious);
+}
+
+#[test]
+fn a_device_that_is_known_on_one_side_only_is_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    record(&a, &two_phases(60), BASE, &json!({"device": {"model": "Fast 1"}}));
+    record(&b, &two_phases(60), Factors { seed: 2, ..BASE }, &json!({"device": {"model": null}}));
+    let findings = compared(&a, &b).findings;
+    let text = &findings.iter().find(|finding| finding.id == "unlike-device-model").unwrap().text;
+    assert!(text.starts_with("The device model may differ: `Fast 1` in ") && text.contains(", unknown in "), "{text}");
 }
 
 /// A series of recordings with these factors on `w1`.

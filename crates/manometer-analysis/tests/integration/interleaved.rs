@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use manometer_analysis::compare::{ComparedRuns, DEFAULT_BOUND, GateResult, compare_pair};
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
 use manometer_analysis::verdict::Grade;
@@ -233,4 +234,18 @@ fn blocks_in_another_order_than_planned_are_reported() {
     let summary = summarise(&recording);
     assert!(finding(&summary, "block-order").unwrap().text.contains("In round 1, the block of "));
     assert_ne!(summary.verdict.grade, Grade::Sound);
+}
+fn a_comparison_of_few_rounds_says_how_many_it_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    record(&a, &interleaved_plan(), &Case { rounds: 6, ..CASE });
+    record(&b, &interleaved_plan(), &Case { rounds: 7, ..CASE });
+    let sides = [&a, &b].map(|path| ComparedRuns::read(path).unwrap());
+    let comparison = compare_pair(&sides[0], &sides[1], DEFAULT_BOUND).unwrap();
+    for phase in &comparison.phases {
+        let rounds = phase.needed_rounds.unwrap();
+        assert!(phase.ci_low.is_none() && phase.gate == GateResult::Undecided, "{phase:?}");
+        assert!(rounds >= 8 && rounds.is_multiple_of(4), "whole squares: {phase:?}");
+        assert!(phase.needed_s.unwrap() > 14.0, "longer than seven blocks of 2 s: {phase:?}");
+    }
 }

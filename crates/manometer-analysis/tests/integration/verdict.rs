@@ -5,7 +5,7 @@ use std::path::Path;
 use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs};
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
-use manometer_analysis::verdict::{Conclusion, Grade, PlannedLength, forecast};
+use manometer_analysis::verdict::{Conclusion, Grade, PlannedExperiment, PlannedLength, forecast};
 use manometer_measure::Column;
 use manometer_measure::event::{Event, RunStatus, ThreatStrength};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, PlanGoal};
@@ -242,15 +242,24 @@ fn several_runs_have_a_headline_of_their_own() {
     assert!(apart.headline.contains("; 4 KiB blocks the least: pressure 0.2"), "{apart:?}");
     assert_eq!(apart.verdict.grade, Grade::Sound);
     let close = together(&[run("4KiB", 800.0, 1), run("512KiB", 300.0, 2), run("64KiB", 301.0, 3)]);
-    let expected = "hurt most and cannot be told apart: with ";
-    assert!(close.headline.contains(expected) && close.headline.contains("512 KiB blocks and"), "{close:?}");
+    let (most, rest) = close.headline.split_once(" blocks hurt most: ").unwrap();
+    let other = if most == "512 KiB" { "64 KiB" } else { "512 KiB" };
+    assert!(
+        rest.contains(&format!("; {other} blocks cannot be told from them; 4 KiB blocks the least: ")),
+        "{close:?}"
+    );
     let equal = together(&[run("4KiB", 301.0, 1), run("512KiB", 300.0, 2)]);
     assert!(equal.headline.starts_with("No run can be told apart from the others; with "), "{equal:?}");
     let mut saturated = run("512KiB", 200.0, 2);
     saturated.series = vec![("cpu", CPU, |_| busy(0.95))];
     let one_void = together(&[run("4KiB", 800.0, 1), saturated]);
     assert_eq!(one_void.verdict.grade, Grade::Indicative);
-    assert!(one_void.headline.contains("but the processors were saturated in 1 of 2 runs."), "{one_void:?}");
+    assert!(
+        one_void.headline.contains("but the processors were saturated in 1 of 2 runs (512 KiB blocks)."),
+        "{one_void:?}"
+    );
+    let text = &one_void.verdict.reasons[0].text;
+    assert!(text.starts_with("With 512 KiB blocks: The processors were saturated in w0"), "{text}");
     let on = |kernel: &str, worst: f64, seed: u64| {
         let environment = json!({"host": {"kernel": kernel}, "device": {"model": "970 EVO Plus"}});
         Case { levels: [1_000.0, 950.0, 900.0, worst, 1_000.0], environment, seed, ..Case::default() }
@@ -262,6 +271,57 @@ fn several_runs_have_a_headline_of_their_own() {
     );
 }
 
+/// The verdict on runs of these block sizes, the pressure of whose `w3` is set, with its interval; the last run has no interval in
+/// `w2` where it is given, and this value.
+fn of_pressures(runs: &[(&str, f64, f64, f64)], untested: Option<f64>) -> RunsVerdict {
+    let dirs: Vec<TempDir> = runs.iter().map(|_| tempfile::tempdir().unwrap()).collect();
+    let mut summaries: Vec<RunSummary> =
+        runs.iter().zip(&dirs).map(|(run, dir)| with_blocks(run.0, 500.0, 1).record(dir.path())).collect();
+    for (summary, (_, value, low, high)) in summaries.iter_mut().zip(runs) {
+        let pressure = &mut summary.phases.iter_mut().find(|phase| phase.id == "w3").unwrap().pressure;
+        (pressure.value, pressure.ci_low, pressure.ci_high) = (Some(*value), Some(*low), Some(*high));
+    }
+    if let Some(value) = untested {
+        let last = summaries.last_mut().unwrap();
+        let pressure = &mut last.phases.iter_mut().find(|phase| phase.id == "w2").unwrap().pressure;
+        (pressure.value, pressure.ci_low, pressure.ci_high) = (Some(value), None, None);
+    }
+    let recordings: Vec<_> = dirs.iter().map(|dir| open(dir.path())).collect();
+    let runs: Vec<RunWithSummary<'_>> =
+        recordings.iter().zip(&summaries).map(|(recording, summary)| RunWithSummary { recording, summary }).collect();
+    judge_runs(&runs, &[])
+}
+
+#[test]
+fn runs_that_cannot_be_told_from_the_worst_are_not_said_to_be_alike() {
+    let wide = ("512KiB", 0.965, 0.950, 0.980);
+    let (high, low) = (("128KiB", 0.9627, 0.9616, 0.9638), ("4KiB", 0.9533, 0.9520, 0.9545));
+    let all = of_pressures(&[wide, high, low, ("8KiB", 0.40, 0.39, 0.41)], None).headline;
+    assert!(all.starts_with("512 KiB blocks hurt most: "), "{all}");
+    assert!(
+        all.contains("; 128 KiB blocks and 4 KiB blocks cannot be told from them; 8 KiB blocks the least: "),
+        "{all}"
+    );
+    // The two others are told apart from each other, though neither is from the first.
+    let close = of_pressures(&[wide, high, low], None).headline;
+    assert!(close.starts_with("With 512 KiB blocks, ") && !close.contains("least"), "{close}");
+    assert!(close.contains("; 128 KiB blocks and 4 KiB blocks cannot be told from them."), "{close}");
+}
+
+#[test]
+fn the_least_is_told_from_the_next_and_has_no_untested_phase() {
+    let (most, next) = (("512KiB", 0.90, 0.89, 0.91), ("64KiB", 0.955, 0.945, 0.965));
+    let close = of_pressures(&[most, ("64KiB", 0.52, 0.50, 0.54), ("4KiB", 0.50, 0.48, 0.52)], None).headline;
+    assert!(close.starts_with("512 KiB blocks hurt most: ") && !close.contains("the least"), "{close}");
+    let least = ("4KiB", 0.50, 0.49, 0.51);
+    let apart = of_pressures(&[most, next, least], None).headline;
+    assert!(apart.starts_with("64 KiB blocks hurt most") && apart.contains("; 4 KiB blocks the least: "), "{apart}");
+    let open = of_pressures(&[most, next, least], Some(0.6)).headline;
+    assert!(open.starts_with("64 KiB blocks hurt most") && !open.contains("the least"), "{open}");
+    let above = of_pressures(&[most, next, least], Some(0.99)).headline;
+    assert!(above.starts_with("Of what was tested, 64 KiB blocks hurt most"), "{above}");
+}
+
 #[test]
 fn void_runs_are_left_out_unless_all_are_void() {
     let saturated = |size: &str, worst: f64, seed: u64| Case {
@@ -270,7 +330,7 @@ fn void_runs_are_left_out_unless_all_are_void() {
     };
     let one = together(&[with_blocks("4KiB", 800.0, 1), saturated("512KiB", 200.0, 2), with_blocks("64KiB", 500.0, 3)]);
     assert!(one.headline.starts_with("Indicative: 64 KiB blocks hurt most: "), "{one:?}");
-    assert!(one.headline.ends_with(" runs. Left out, because void: 512 KiB blocks."), "{one:?}");
+    assert!(one.headline.ends_with(" runs (512 KiB blocks). Left out, because void: 512 KiB blocks."), "{one:?}");
     let rest = together(&[with_blocks("4KiB", 800.0, 1), saturated("512KiB", 200.0, 2)]);
     assert!(rest.headline.starts_with("Indicative: with 4 KiB blocks, a writer at queue depth 64 costs"), "{rest:?}");
     let all = together(&[saturated("4KiB", 800.0, 1), saturated("512KiB", 200.0, 2)]);
@@ -413,7 +473,10 @@ fn an_earlier_recording_says_how_wide_intervals_will_be() {
     let dir = tempfile::tempdir().unwrap();
     let summary = Case::default().record(dir.path());
     let recording = open(dir.path());
-    let of_phases = |phase_s: f64| forecast(&recording, PlannedLength::Phases { phase_s });
+    let of_plan = |plan: &Plan, length: PlannedLength| {
+        forecast(&recording, PlannedExperiment { length, plan, file: &recording.experiment })
+    };
+    let of_phases = |phase_s: f64| of_plan(&recording.plan, PlannedLength::Phases { phase_s });
     let same = of_phases(SECONDS as f64);
     let w3 = summary.phases.iter().find(|phase| phase.id == "w3").unwrap();
     let width = w3.pressure.ci_high.unwrap() - w3.pressure.ci_low.unwrap();
@@ -423,7 +486,21 @@ fn an_earlier_recording_says_how_wide_intervals_will_be() {
     let shorter = of_phases(1.0);
     assert!(shorter.phases.iter().all(|phase| phase.width.is_none()), "no interval in a second: {shorter:?}");
     assert!(shorter.needed_s.is_some_and(|seconds| seconds > 1.0), "{shorter:?}");
-    let other = forecast(&recording, PlannedLength::Rounds { rounds: 20, block_s: 1.0 });
+    assert!(same.differences.is_empty() && same.missing.is_empty(), "{same:?}");
+    let mut fewer = recording.plan.clone();
+    fewer.phases.retain(|phase| phase.id != "w1");
+    fewer.phases.iter_mut().find(|phase| phase.id == "w3").unwrap().label = "another".to_owned();
+    fewer.interval_s = 0.2;
+    fewer.sweep.insert("writer.block_size".to_owned(), json!("4KiB"));
+    let some = of_plan(&fewer, PlannedLength::Phases { phase_s: 1.0 });
+    let ids: Vec<&str> = some.phases.iter().map(|phase| phase.id.as_str()).collect();
+    assert_eq!((ids, &some.missing), (vec!["w2"], &vec!["w3".to_owned()]), "only phases of the plan");
+    let expected = [
+        "`writer.block_size` is 4KiB in the plan and not set in the earlier recording",
+        "the sample interval is 0.2 s in the plan and 1 s in the earlier recording",
+    ];
+    assert_eq!(some.differences, expected);
+    let other = of_plan(&recording.plan, PlannedLength::Rounds { rounds: 20, block_s: 1.0 });
     assert!(other.phases.is_empty() && other.needed_s.is_none(), "{other:?}");
     assert!(
         other

@@ -25,7 +25,7 @@ fn pair_suite(pair: &Comparison) -> Suite {
     let mut suite = Suite::new(format!("{} and {}", pair.a.display(), pair.b.display()), metric, FAILURE);
     suite.add("result", void(&pair.verdict));
     for phase in &pair.phases {
-        suite.add(&text::phase_name(&phase.id, &phase.label, &phase.settings), of_phase(phase, pair));
+        suite.add(&text::pair_phase_name(phase), of_phase(phase, pair));
     }
     // A phase that B lacks is not shown to be no worse.
     for phase in pair.not_compared.iter().filter(|phase| phase.starts_with("A ")) {

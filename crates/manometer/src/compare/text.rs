@@ -1,5 +1,7 @@
 //! Comparisons as text.
 
+use std::collections::BTreeSet;
+
 use comfy_table::Cell;
 use manometer_analysis::compare::{
     Comparison, ComparisonResult, Direction, GateResult, MeanOverRuns, PerformanceChange, PhaseComparison, PhaseSeries,
@@ -12,7 +14,7 @@ use manometer_measure::plan::Settings;
 
 use crate::number::number;
 use crate::table::table;
-use crate::text::verdict;
+use crate::text::{plain, verdict_without_report};
 
 /// The comparison of a pair or of a series.
 pub(super) fn text(result: &ComparisonResult) -> String {
@@ -29,7 +31,7 @@ fn pair(pair: &Comparison) -> String {
     for phase in &pair.phases {
         rows.add_row([
             Cell::new(&phase.id),
-            Cell::new(label(&phase.label, &phase.settings)),
+            Cell::new(pair_label(phase)),
             Cell::new(mean_over_runs(&phase.a)),
             Cell::new(mean_over_runs(&phase.b)),
             Cell::new(ratio(phase)),
@@ -47,7 +49,7 @@ fn pair(pair: &Comparison) -> String {
     );
     let missing = not_compared("not compared, only one side has", &pair.not_compared);
     let gate = gate_sentence(pair.gate(), &pair.verdict, pair.bound);
-    format!("{head}{rows}{missing}\n\n{gate}{}", verdict(&pair.verdict, &pair.findings))
+    format!("{head}{rows}{missing}\n\n{gate}{}", verdict_without_report(&pair.verdict, &pair.findings))
 }
 
 /// What the gate says, as the exit status does.
@@ -56,7 +58,10 @@ fn gate_sentence(gate: GateResult, verdict: &Verdict, bound: f64) -> String {
     match gate {
         GateResult::NoWorse => format!("No worse: no phase loses more than {bound}."),
         GateResult::Worse => format!("Worse: at least one phase loses more than {bound}."),
-        GateResult::Undecided if verdict.grade == Grade::Void => "Undecided: the result is void.".to_owned(),
+        GateResult::Undecided if verdict.grade == Grade::Void => {
+            let clause = verdict.decisive().map(|reason| format!(": {}", reason.clause)).unwrap_or_default();
+            format!("Undecided: the result is void{clause}.")
+        }
         GateResult::Undecided => {
             format!("Undecided: not every phase is shown to lose less than {bound}, and none to lose more.")
         }
@@ -97,7 +102,7 @@ fn series(series: &SeriesComparison) -> String {
     let missing = not_compared("not compared", &series.not_compared);
     let latest: String = series.phases.iter().map(|phase| latest_line(phase, series)).collect();
     let gate = gate_sentence(series.gate(), &series.verdict, series.bound);
-    format!("{head}{rows}{missing}\n{latest}\n{gate}{}", verdict(&series.verdict, &series.findings))
+    format!("{head}{rows}{missing}\n{latest}\n{gate}{}", verdict_without_report(&series.verdict, &series.findings))
 }
 
 /// The last recording against those since the last change, in a line.
@@ -123,6 +128,23 @@ fn not_compared(reason: &str, phases: &[String]) -> String {
 /// The name of a phase in one line.
 pub(super) fn phase_name(id: &str, label: &str, settings: &Settings) -> String {
     format!("{id}: {}", self::label(label, settings))
+}
+
+/// The name of a phase of a pair in one line.
+pub(super) fn pair_phase_name(phase: &PhaseComparison) -> String {
+    format!("{}: {}", phase.id, pair_label(phase))
+}
+
+/// The label of a phase with what a sweep set, on both sides where that differs: `no neighbour, n.threads = 4 in A, 8 in B`.
+fn pair_label(phase: &PhaseComparison) -> String {
+    let Some(settings_b) = &phase.settings_b else { return label(&phase.label, &phase.settings) };
+    let keys: BTreeSet<&String> = phase.settings.keys().chain(settings_b.keys()).collect();
+    let value = |settings: &Settings, key: &str| settings.get(key).map_or_else(|| "not swept".to_owned(), plain);
+    let both = keys.into_iter().map(|key| match (value(&phase.settings, key), value(settings_b, key)) {
+        (a, b) if a == b => format!("{key} = {a}"),
+        (a, b) => format!("{key} = {a} in A, {b} in B"),
+    });
+    std::iter::once(phase.label.clone()).chain(both).collect::<Vec<_>>().join(", ")
 }
 
 /// The result of one phase in a sentence.
@@ -167,7 +189,6 @@ fn percent(share: f64) -> String {
 }
 
 fn label(label: &str, settings: &Settings) -> String {
-    let plain = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let swept = settings.iter().map(|(key, value)| format!("{key} = {}", plain(value)));
     std::iter::once(label.to_owned()).chain(swept).collect::<Vec<_>>().join(", ")
 }
@@ -222,10 +243,16 @@ fn phase_verdict(phase: &PhaseComparison) -> String {
 
 /// What would decide the gate: longer phases, or more runs.
 fn lengths(phase: &PhaseComparison) -> String {
-    let length = phase.needed_s.map(|seconds| match phase.needed_rounds {
-        Some(rounds) => format!("about {rounds} rounds"),
-        None => format!("phases of about {}", at_least(seconds)),
-    });
+    // Without an interval, the length is the shortest that has one.
+    let about = if phase.ci_low.is_some() { "about" } else { "at least" };
+    let length = match (phase.needed_rounds, phase.needed_a_s.map(at_least), phase.needed_b_s.map(at_least)) {
+        (Some(rounds), ..) => Some(format!("{about} {rounds} rounds")),
+        (None, Some(a), Some(b)) if a == b => Some(format!("phases of {about} {a}")),
+        (None, Some(a), Some(b)) => Some(format!("phases of {about} {a} in A and {b} in B")),
+        (None, Some(a), None) => Some(format!("a phase of {about} {a} in A")),
+        (None, None, Some(b)) => Some(format!("a phase of {about} {b} in B")),
+        (None, None, None) => None,
+    };
     let runs = phase.runs_needed.map(|more| match more {
         1 => "about 1 more run each".to_owned(),
         more => format!("about {more} more runs each"),

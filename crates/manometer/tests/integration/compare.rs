@@ -42,6 +42,11 @@ fn plan(unit: &str) -> Plan {
 
 /// A recording whose `w0` and `w1` lie around these levels.
 fn record(dir: &Path, levels: [f64; 2], unit: &str, shift: u64) {
+    record_part(dir, levels, unit, shift, SAMPLES);
+}
+
+/// The same with only the first samples of `w0`.
+fn record_part(dir: &Path, levels: [f64; 2], unit: &str, shift: u64, samples_of_w0: u64) {
     let plan = plan(unit);
     let start = WallAnchor { monotonic_ns: 0, unix_ns: 1_700_000_000 * SECOND };
     let mut writer = RecordingWriter::create(dir, start, "", &plan, &json!({"host": {}})).unwrap();
@@ -50,8 +55,11 @@ fn record(dir: &Path, levels: [f64; 2], unit: &str, shift: u64) {
     let mut second = 0;
     for (phase, level) in plan.phases.iter().zip(levels) {
         writer.event(second * SECOND, Event::PhaseStarted { phase: phase.id.clone() }).unwrap();
-        for _ in 0..SAMPLES {
+        for sample in 0..SAMPLES {
             second += 1;
+            if phase.id == "w0" && sample >= samples_of_w0 {
+                continue;
+            }
             let noise = ((second + shift) * 7919 % 13) as f64 / 6.0 - 1.0;
             let reached = level * (1.0 + 0.03 * noise);
             writer.sample("db", second * SECOND, &[Some(1.0), Some(reached), Some(reached)]).unwrap();
@@ -136,9 +144,40 @@ fn a_void_result_decides_nothing() {
     });
     let events = format!("{finding}\n{}", scene.read("b/events.jsonl"));
     scene.write("b/events.jsonl", &events);
-    scene.run("compare a b").status(4).out_has(&["Undecided: the result is void.", "Verdict: void."]);
+    let reason = "B (b) is void, because a workload lost its isolation";
+    let undecided = format!("Undecided: the result is void: {reason}.");
+    scene.run("compare a b").status(4).out_has(&[&undecided, "Verdict: void."]);
     scene.run("compare a b --junit out.xml").status(4);
-    assert!(scene.read("out.xml").contains("A workload lost its isolation"), "{}", scene.read("out.xml"));
+    assert!(scene.read("out.xml").contains(&format!("Verdict: void. {reason}.")), "{}", scene.read("out.xml"));
+}
+
+#[test]
+fn samples_missing_in_w0_of_one_side_decide_nothing() {
+    let scene = scene(&[("a", [1000.0, 500.0])]);
+    record_part(&scene.path("b"), [1000.0, 500.0], "ops/s", 1, SAMPLES / 3);
+    for (sides, name) in [("a b", "B"), ("b a", "A")] {
+        let said = scene.run(&format!("compare {sides} --junit out.xml")).status(4);
+        let reason = format!("{name} (b) is void, because samples are missing in w0");
+        said.out_has(&[&format!("Undecided: the result is void: {reason}")]);
+        assert!(scene.read("out.xml").contains("<error") && scene.read("out.xml").contains(&reason));
+    }
+}
+
+#[test]
+fn a_row_names_the_settings_of_both_sides_and_the_rest_is_in_the_json() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 501.0])]);
+    for (name, size) in [("a", "4KiB"), ("b", "512KiB")] {
+        let mut plan: serde_json::Value = serde_json::from_str(&scene.read(&format!("{name}/plan.json"))).unwrap();
+        plan["sweep"] = json!({"writer.block_size": size});
+        scene.write(&format!("{name}/plan.json"), &plan.to_string());
+    }
+    let said = scene.run("compare a b --junit out.xml").status(0);
+    let row = "as <written>, writer.block_size = 4KiB in A, 512KiB in B";
+    let finding = "The neighbours differ: `writer.block_size` is 4KiB in a and 512KiB in b.";
+    said.out_has(&[row, finding, "Verdict: sound."]);
+    assert!(scene.read("out.xml").contains("writer.block_size = 4KiB in A, 512KiB in B"));
+    let document = scene.run("compare a b --format json").status(0).json();
+    assert_eq!(document["phases"][0]["settings_b"], json!({"writer.block_size": "512KiB"}));
 }
 
 #[test]

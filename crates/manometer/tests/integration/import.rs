@@ -47,7 +47,10 @@ fn several_files_become_runs_that_compare() {
     assert!(scene.path("both/report.html").is_file());
     let again = scene.run("report both --format json").status(0).json();
     assert_eq!(again["runs"], document["runs"]);
-    scene.run("report both/runs --out runs.html").status(0);
+    let all = ["slow (both/runs/001):", "fast (both/runs/002):", "All 2 runs: ", "Verdict"];
+    scene.run("report both/runs --out runs.html").status(0).out_has(&all);
+    let said = scene.run("import db_bench slow.txt fast.txt --out again").status(0);
+    said.out_has(&["(again/runs/001):", "(again/runs/002):", "All 2 runs: ", "Verdict"]);
     let compared = scene.run("compare both/runs/001 both/runs/002 --format json").json();
     assert_eq!(compared["phases"][0]["ratio"], 4.0);
 }

@@ -508,6 +508,12 @@ fn a_dry_run_estimates_intervals_from_an_earlier_recording() {
     let document = scene.run("run short.toml --dry-run --earlier rec --format json").status(0).json();
     assert!(document["forecast"]["needed_s"].as_f64().unwrap() > 0.6, "{}", document["forecast"]);
     assert!(document["forecast"]["phases"][0]["width"].is_null());
+    assert!(document["forecast"]["differences"].is_null(), "{}", document["forecast"]);
+    scene.write("other.toml", &SHORT.replace("records = 1000", "records = 2000"));
+    scene.run("run other.toml --dry-run --earlier rec").status(0).out_has(&[
+        "warning: the earlier recording differs from the plan",
+        "`primary.records` is 2000 in the plan and 1000 in the earlier recording",
+    ]);
     scene.run("run short.toml --dry-run --earlier nowhere").status(2).err_has(&["nowhere"]);
     scene.run("run short.toml --earlier rec").status(2).err_has(&["--dry-run"]);
 }

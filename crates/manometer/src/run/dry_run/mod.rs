@@ -3,7 +3,8 @@
 mod json;
 mod text;
 
-use manometer_analysis::verdict::{Forecast, forecast};
+use manometer_analysis::verdict::{Forecast, PlannedExperiment, forecast};
+use manometer_experiment::plan::plan;
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::dry_run::DryRun;
 use manometer_measure::{Recording, RecordingError};
@@ -23,7 +24,10 @@ struct DryRunReport<'a> {
 /// It cannot be read.
 pub(super) fn forecast_of(args: &Args, runs: &[PlannedRun]) -> Result<Option<Forecast>, RecordingError> {
     let Some((dir, run)) = args.earlier.as_deref().zip(runs.first()) else { return Ok(None) };
-    Ok(Some(forecast(&Recording::open(dir)?, run.experiment.times.planned_length())))
+    let experiment = &run.experiment;
+    let length = experiment.times.planned_length();
+    let planned = PlannedExperiment { length, plan: &plan(experiment), file: &experiment.to_toml() };
+    Ok(Some(forecast(&Recording::open(dir)?, planned)))
 }
 
 /// Prints the runs and their cost.

@@ -31,7 +31,7 @@ pub(super) fn text(report: &DryRunReport<'_>) -> String {
 
 /// How wide the intervals will be, and how long the run has to be, in a line.
 fn forecast_text(forecast: &Forecast) -> String {
-    let note = forecast.reason.as_ref().map(|reason| format!("\nEarlier recording: {reason}.")).unwrap_or_default();
+    let note = notes(forecast);
     let planned = match forecast.rounds {
         Some(rounds) => format!("{rounds} rounds"),
         None => format!("phases of {}", number::duration(forecast.phase_s)),
@@ -45,12 +45,25 @@ fn forecast_text(forecast: &Forecast) -> String {
         (true, Some((width, id))) => {
             format!("with {planned} the widest interval of a pressure is about {width:.2} wide ({id})")
         }
-        (true, None) if note.is_empty() => {
-            return "\nThe earlier recording has no pressure to estimate from.".to_owned();
+        (true, None) if forecast.reason.is_none() => {
+            return format!("{note}\nThe earlier recording has no pressure to estimate from.");
         }
         (true, None) => return note,
     };
     format!("{note}\nIf the noise is as in the earlier recording, {now}{}.", advice(forecast))
+}
+
+/// How the earlier recording differs from the plan, a line each.
+fn notes(forecast: &Forecast) -> String {
+    let differs = (!forecast.differences.is_empty()).then(|| {
+        let differences = forecast.differences.join("; ");
+        format!("\nwarning: the earlier recording differs from the plan, and its noise may: {differences}.")
+    });
+    let lacks = (!forecast.missing.is_empty() && !forecast.phases.is_empty()).then(|| {
+        format!("\nNothing is estimated for {}: the earlier recording does not have them.", forecast.missing.join(", "))
+    });
+    let reason = forecast.reason.as_ref().map(|reason| format!("\nEarlier recording: {reason}."));
+    [differs, lacks, reason].into_iter().flatten().collect()
 }
 
 /// `; for 0.10 in four of five runs, run at least 40 rounds`, where that is more than planned.
