@@ -235,6 +235,8 @@ fn blocks_in_another_order_than_planned_are_reported() {
     assert!(finding(&summary, "block-order").unwrap().text.contains("In round 1, the block of "));
     assert_ne!(summary.verdict.grade, Grade::Sound);
 }
+
+#[test]
 fn a_comparison_of_few_rounds_says_how_many_it_needs() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
