@@ -126,7 +126,7 @@ fn a_recording_without_faults_is_sound() {
 fn saturated_processors_leave_no_result_about_storage() {
     let case = |row: Row| Case { series: vec![("cpu", CPU, row)], ..Case::default() };
     let lead = "Not a storage result: the processors were saturated";
-    expect(&case(|_| busy(0.95)), Grade::Void, lead, &["in 5 phases. A writer at queue depth 64 costs RocksDB 6"]);
+    expect(&case(|_| busy(0.95)), Grade::Void, lead, &["in 5 phases. On this host, a writer at queue depth 64 costs RocksDB 6"]);
     expect(&case(|_| busy(0.89)), Grade::Sound, "A writer at queue depth 64", &[]);
     let in_w0 = |second: f64| busy(if second <= 60.0 { 0.95 } else { 0.5 });
     expect(&case(in_w0), Grade::Void, lead, &["in w0"]);
@@ -142,8 +142,10 @@ fn saturated_processors_leave_no_result_about_storage() {
 #[test]
 fn a_drift_as_large_as_the_effect_makes_the_result_void() {
     let drifted = |levels: [f64; 5]| Case { levels, ..Case::default() };
-    let void = "Void: the primary drifted. Measured, and not to be relied on: a writer at queue depth 64 costs RocksDB";
-    expect(&drifted([1_000.0, 900.0, 800.0, 700.0, 580.0]), Grade::Void, void, &[]);
+    let void = "Void: the primary drifted. Nothing can be concluded from this run.";
+    let explained = drifted([1_000.0, 900.0, 800.0, 700.0, 580.0]);
+    expect(&explained, Grade::Void, void, &[]);
+    assert_eq!(explained.summary().claim_phase, None, "nothing is claimed of any phase");
     let lead = "Indicative: a writer at queue depth 64 costs RocksDB";
     expect(&drifted([1_000.0, 900.0, 600.0, 310.0, 580.0]), Grade::Indicative, lead, &["but the primary drifted."]);
     expect(&drifted([1_000.0, 900.0, 600.0, 310.0, 970.0]), Grade::Sound, "A writer at queue depth 64", &[]);
@@ -157,7 +159,12 @@ fn foreign_processes_weigh_as_much_as_their_traffic() {
         let bytes = (share * GIB) as u64 * SECONDS;
         Case { series: vec![device], foreign_bytes: phases.map(|there| there * bytes), ..Case::default() }
     };
-    expect(&case(0.35, [1; 5]), Grade::Void, "Void: foreign processes used storage in 5 phases. Measured", &[]);
+    let void = "Void: foreign processes used storage in 5 phases. Nothing can be concluded from this run.";
+    expect(&case(0.35, [1; 5]), Grade::Void, void, &[]);
+    let mut saturated = case(0.35, [1; 5]);
+    saturated.series.push(("cpu", CPU, |_| busy(0.95)));
+    expect(&saturated, Grade::Void, void, &[]);
+    assert!(!saturated.summary().verdict.is_void_for_storage(), "its numbers do not hold for this host either");
     expect(&case(0.30, [1; 5]), Grade::Indicative, "Indicative: a writer", &["but foreign processes used storage"]);
     expect(&case(0.09, [1; 5]), Grade::Sound, "A writer at queue depth 64", &[]);
     let words = ["but foreign processes used storage in w3.", "Nothing can be concluded from w3."];
@@ -203,6 +210,9 @@ fn a_goal_needs_the_whole_interval_of_every_phase() {
     let saturated = Case { goal: Some(0.9), series: vec![("cpu", CPU, |_| busy(0.95))], ..Case::default() };
     let void = saturated.summary().goal.unwrap();
     assert!(void.met.is_none() && void.reason.as_ref().is_some_and(|reason| reason.contains("void")), "{void:?}");
+    let on_host = void.phases[0].reason.as_deref().unwrap_or_default();
+    assert!(on_host.starts_with("this is no storage result: on this host the pressure is 0.1"), "{void:?}");
+    assert!(on_host.ends_with("), within the goal") && void.phases[0].met.is_none(), "{void:?}");
 }
 
 #[test]
