@@ -265,7 +265,11 @@ mod tests {
         assert!((3.0..=4.0).contains(&factor), "{factor}");
         let reason = &needed.reason;
         assert!(reason.contains("0.10") && reason.ends_with(" min, which is enough in four of five runs"), "{reason}");
-        assert!(needed.advice("w1").starts_with("For an interval of the pressure no wider than 0.10 run each phase for about "));
+        assert!(
+            needed
+                .advice("w1")
+                .starts_with("For an interval of the pressure no wider than 0.10 run each phase for about ")
+        );
         assert!(needed.advice("w1").ends_with(" runs; w1 needs most."));
     }
 

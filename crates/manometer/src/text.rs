@@ -156,7 +156,7 @@ pub fn verdict(verdict: &Verdict, findings: &[Finding]) -> String {
 }
 
 /// The signs of the pressure scale.
-const SCALE_LEGEND: &str = "  (`<` told apart from the first of the step before by a test corrected for all pairs, `~` not told apart)";
+const SCALE_LEGEND: &str = "  (`<`: told apart by a test corrected for all pairs, `~`: not told apart)";
 
 /// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
 fn scale(summary: &RunSummary) -> Option<String> {

