@@ -301,7 +301,7 @@ impl Checker<'_> {
             self.report("`[goal]` needs a primary", Some(&node.key_origin), Some(help));
         }
         if criterion.better == BetterDirection::Higher && goal.pressure.0 >= 1.0 {
-            let help = "a throughput cannot lose more than all: write `5%` or `0.05`; a `criterion` that is a latency may double";
+            let help = "a throughput cannot lose all: write `5%` or `0.05`";
             self.report("the goal's pressure of a throughput is below 1", Some(&node.key_origin), Some(help));
         }
         Some(PlanGoal { pressure: goal.pressure.0 })
