@@ -14,12 +14,16 @@ use crate::pressure::{Performance, pressure_interval};
 use crate::statistics::SampleMean;
 use crate::statistics::batches::MOST_BATCHES;
 use crate::statistics::memory::WAVE_SAMPLES;
+use crate::verdict::capitalised;
 
 /// An interval of a pressure that is wider than this is too wide: a tenth of the performance in `w0`.
 pub const GREATEST_WIDTH: f64 = 0.10;
 
 /// The share of repetitions whose interval is at most as wide as an advised length promises.
 pub const ASSURANCE: f64 = 0.8;
+
+/// How sure an advised length is: [`ASSURANCE`] in words.
+const ENOUGH: &str = "which is enough in four of five runs";
 
 /// Longer runs than this many times the measured ones are not advised: the extrapolation would mean nothing.
 const GREATEST_FACTOR: f64 = 10_000.0;
@@ -30,7 +34,7 @@ const SEARCH_STEPS: usize = 20;
 /// The length at which a phase of `values`, one every `sample_s` seconds, has an interval; `None` where it is not known.
 pub(crate) fn for_interval(values: &[f64], sample_s: f64) -> Option<NeededLength> {
     let phase_s = SampleMean::samples_needed(values) as f64 * sample_s;
-    let reason = format!("for a confidence interval run each phase at least {}", duration(phase_s));
+    let reason = format!("for a confidence interval run each phase for about {}", duration(phase_s));
     (phase_s.is_finite() && phase_s > 0.0).then_some(NeededLength { phase_s, rounds: None, width: None, reason })
 }
 
@@ -110,7 +114,7 @@ fn for_ladder(
     let is_narrow =
         |factor: f64| ladder_width((baseline, phase), factor, better, scatter).is_some_and(|assured| assured <= width);
     let needed_s = least_factor(least, is_narrow)? * baseline_s.max(phase_s);
-    let reason = format!("{purpose} run each phase at least {}", duration(needed_s));
+    let reason = format!("{purpose} run each phase for about {}, {ENOUGH}", duration(needed_s));
     let is_known = needed_s.is_finite() && needed_s > 0.0;
     is_known.then_some(NeededLength { phase_s: needed_s, rounds: None, width: Some(width), reason })
 }
@@ -143,7 +147,10 @@ fn for_rounds(
         phase_s: count as f64 * block_s,
         rounds: Some(count),
         width,
-        reason: format!("{purpose} run at least {count} rounds"),
+        reason: match width {
+            Some(_) => format!("{purpose} run about {count} rounds, {ENOUGH}"),
+            None => format!("{purpose} run {count} rounds"),
+        },
     };
     let whole = |count: f64| (count.ceil() as usize).next_multiple_of(balanced.max(1));
     let measured = rounds.len() as f64;
@@ -197,22 +204,35 @@ fn least_factor(least: f64, is_enough: impl Fn(f64) -> bool) -> Option<f64> {
 }
 
 impl NeededLength {
-    /// What to do, as a sentence: `Run each phase at least 4 min.` or `Run at least 40 rounds.`
-    pub fn advice(&self) -> String {
-        match self.rounds {
-            Some(rounds) => format!("Run at least {rounds} rounds."),
-            None => format!("Run each phase at least {}.", duration(self.phase_s)),
-        }
+    /// What to do, as a sentence that names the `phase` that needs most: `For a confidence interval run each phase for about
+    /// 4 min; w3 needs most.`
+    pub fn advice(&self, phase: &str) -> String {
+        format!("{}; {phase} needs most.", capitalised(&self.reason))
     }
 }
 
-/// A duration, rounded up: `40 s`, `4 min`, `2 h`.
+/// A duration, rounded up to two significant digits: `40 s`, `3.9 min`, `2 h`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
-        _ if seconds <= 60.0 => format!("{:.0} s", seconds.ceil()),
-        _ if seconds <= 7_200.0 => format!("{:.0} min", (seconds / 60.0).ceil()),
-        _ => format!("{:.0} h", (seconds / 3_600.0).ceil()),
+        _ if seconds < 100.0 => format!("{} s", rounded_up(seconds)),
+        _ if seconds < 6_000.0 => format!("{} min", rounded_up(seconds / 60.0)),
+        _ => format!("{} h", rounded_up(seconds / 3_600.0)),
     }
+}
+
+/// What `value` may exceed a rounded number by, as a share: the advised length is no more exact than that.
+const ROUNDING_TOLERANCE: f64 = 0.005;
+
+/// `value` rounded up to two significant digits.
+fn rounded_up(value: f64) -> f64 {
+    let least = value * (1.0 - ROUNDING_TOLERANCE);
+    if least <= 0.0 {
+        return 0.0;
+    }
+    let digits = 1 - least.log10().floor() as i32;
+    // Powers of ten from 1 on are exact.
+    let unit = 10_f64.powi(digits.abs());
+    if digits >= 0 { (least * unit).ceil() / unit } else { (least / unit).ceil() * unit }
 }
 
 #[cfg(test)]
@@ -243,7 +263,14 @@ mod tests {
         let wider = for_means((100.0, 8.0), (50.0, 8.0)).unwrap();
         let factor = wider.phase_s / needed.phase_s;
         assert!((3.0..=4.0).contains(&factor), "{factor}");
-        assert!(needed.reason.contains("0.10") && needed.reason.ends_with("min"), "{}", needed.reason);
+        let reason = &needed.reason;
+        assert!(reason.contains("0.10") && reason.ends_with(" min, which is enough in four of five runs"), "{reason}");
+        assert!(
+            needed
+                .advice("w1")
+                .starts_with("For an interval of the pressure no wider than 0.10 run each phase for about ")
+        );
+        assert!(needed.advice("w1").ends_with(" runs; w1 needs most."));
     }
 
     #[test]
@@ -279,13 +306,15 @@ mod tests {
         assert_eq!(needed(rounds(20, 0.05)), None, "it is narrow");
         let few = needed(rounds(4, 0.5)).unwrap();
         assert_eq!((few.rounds, few.width), (Some(8), None));
-        assert_eq!(few.reason, "for a confidence interval run at least 8 rounds");
+        assert_eq!(few.reason, "for a confidence interval run 8 rounds");
         assert_eq!(few.phase_s, 8.0);
     }
 
     #[test]
-    fn durations_are_rounded_up() {
-        assert_eq!([12.2, 60.0, 61.0, 230.0, 7_201.0].map(duration), ["13 s", "60 s", "2 min", "4 min", "3 h"]);
+    fn durations_are_rounded_up_to_two_digits() {
+        assert_eq!([0.0, 4.21, 12.2, 60.02, 61.0].map(duration), ["0 s", "4.2 s", "13 s", "60 s", "61 s"]);
+        assert_eq!([100.0, 180.003, 230.0, 4_140.0].map(duration), ["1.7 min", "3 min", "3.9 min", "69 min"]);
+        assert_eq!([7_201.0, 12_700.0, 1.3e6].map(duration), ["2 h", "3.6 h", "360 h"]);
     }
 }
 

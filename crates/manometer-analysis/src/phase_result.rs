@@ -128,15 +128,20 @@ fn evaluate<'a>(recording: &'a Recording, measured: Vec<MeasuredPhase<'a>>) -> V
             phase.extend(performance.map(|performance| (neighbour.name.clone(), performance)));
         }
     }
+    let has_primary = recording.plan.primary().is_some();
     let results = measured.into_iter().zip(performances).zip(neighbours);
-    results.map(|((measured, performance), neighbours)| result(measured, performance, neighbours)).collect()
+    results
+        .map(|((measured, performance), neighbours)| result(measured, performance, neighbours, has_primary))
+        .collect()
 }
 
 fn result(
     measured: MeasuredPhase<'_>,
     performance: Option<Performance>,
     neighbours: BTreeMap<String, Performance>,
+    has_primary: bool,
 ) -> PhaseResult<'_> {
+    let least_steady = if has_primary { None } else { least_steady(&measured) };
     let MeasuredPhase { phase, outcome, criterion, blocks, .. } = measured;
     let length_s = outcome.time().map_or(0.0, MeasuredTime::seconds);
     let whole = criterion.as_ref().ok().filter(|_| blocks.is_empty());
@@ -145,13 +150,25 @@ fn result(
         performance: performance.unwrap_or_default(),
         pressure: IntervalEstimate::default(),
         // Blocks are compared within their rounds: that the host drifts from round to round does not matter.
-        steady_state: whole.and_then(|series| SteadyStateTest::of(series, length_s)),
+        steady_state: whole.and_then(|series| SteadyStateTest::of(series, length_s)).or(least_steady),
         warm_up: whole.and_then(visible_warm_up),
         neighbours,
         values: criterion.map(|series| series.values).unwrap_or_default(),
         blocks,
         outcome,
     }
+}
+
+/// The test of the neighbour that is least steady in a phase, where its result rests on neighbours alone; one that is not in
+/// steady state before one that is.
+fn least_steady(measured: &MeasuredPhase<'_>) -> Option<SteadyStateTest> {
+    let length_s = measured.outcome.time().map_or(0.0, MeasuredTime::seconds);
+    let series = measured.neighbours.values().filter_map(|series| series.as_ref().ok());
+    let tests = series.filter_map(|series| SteadyStateTest::of(series, length_s));
+    tests.max_by(|one, other| {
+        let by_rounds = one.rounds.range.total_cmp(&other.rounds.range);
+        other.is_steady().cmp(&one.is_steady()).then(by_rounds)
+    })
 }
 
 /// The performances of one workload in the phases in which it runs.

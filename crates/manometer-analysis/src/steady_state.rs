@@ -10,6 +10,9 @@ use crate::time_series::TimeSeries;
 /// The length of a round of the SNIA rule, where the phase is long enough for five.
 const ROUND_S: f64 = 60.0;
 
+/// The length of the end of a phase that the five rounds cover, where it is as long.
+pub(crate) const ROUNDS_S: f64 = ROUND_S * ROUNDS as f64;
+
 /// A round with fewer samples is not tested.
 pub const FEWEST_SAMPLES_PER_ROUND: usize = 4;
 

@@ -37,7 +37,7 @@ pub fn summarise(recording: &Recording) -> RunSummary {
     let pressures = pressures(recording, &data, &results);
     let findings = evaluate_rules(recording, &data, &results);
     let verdict = judge(&findings, &results, is_latency(&recording.plan.criterion));
-    let headline = headline(recording, &results, &verdict);
+    let headline = headline(recording, &results, &verdict, &scale);
     RunSummary {
         manometer: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: recording.plan.experiment.clone(),
@@ -46,7 +46,7 @@ pub fn summarise(recording: &Recording) -> RunSummary {
         headline: headline.sentence,
         claim: headline.claim,
         claim_phase: headline.phase,
-        goal: recording.plan.goal.map(|goal| goal_result(recording, goal, &results, &verdict)),
+        goal: recording.plan.goal.map(|goal| goal_result(recording, goal, &results, (&verdict, &scale))),
         verdict,
         interleaved: interleaved(recording, &data, &results),
         scale_rule: rule.to_owned(),

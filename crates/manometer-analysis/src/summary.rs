@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::estimate::{IntervalEstimate, LatencySummary, MeanEstimate, NeededLength};
 use crate::fidelity::Fidelity;
-use crate::verdict::{GoalResult, Verdict};
+use crate::verdict::{GoalResult, Grade, Verdict};
 
 /// An operation with fewer requests than this share is none of the main ones.
 const MAIN_SHARE: f64 = 0.1;
@@ -97,11 +97,15 @@ impl RunSummary {
         main.map(|(name, _)| name).collect()
     }
 
-    /// The longest of the phase lengths that are needed where an interval is missing or too wide.
-    pub fn longest_needed(&self) -> Option<&NeededLength> {
-        let phases = self.phases.iter();
-        let needed = phases.filter_map(|phase| phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref()));
-        needed.max_by(|one, other| one.phase_s.total_cmp(&other.phase_s))
+    /// The longest of the phase lengths that are needed where an interval is missing or too wide, with the phase that needs
+    /// it; `None` for a void result, which no length mends.
+    pub fn longest_needed(&self) -> Option<(&str, &NeededLength)> {
+        let phases = self.phases.iter().filter(|_| self.verdict.grade < Grade::Void);
+        let needed = phases.filter_map(|phase| {
+            let needed = phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref())?;
+            Some((phase.id.as_str(), needed))
+        });
+        needed.max_by(|one, other| one.1.phase_s.total_cmp(&other.1.phase_s))
     }
 }
 

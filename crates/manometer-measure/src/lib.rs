@@ -50,4 +50,4 @@ pub use histogram::LatencyHistogram;
 pub use plan::{Criterion, InterleavedRounds, Phase, PhaseKind, Plan, PlannedWorkload, Role};
 pub use recording::{Recording, RecordingError, RecordingWriter};
 pub use samples::{Column, Samples};
-pub use units::{ByteSize, Rate, Share, Span};
+pub use units::{ByteSize, Rate, Ratio, Share, Span};

@@ -172,9 +172,36 @@ impl FromStr for Share {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let error = || UnitError { got: text.to_owned(), expected: Self::EXPECTED };
-        let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-        let share = number.trim().parse::<f64>().map_err(|_| error())? / unit;
-        (share > 0.0 && share < 1.0).then_some(Self(share)).ok_or_else(error)
+        fraction(text).filter(|share| *share > 0.0 && *share < 1.0).map(Self).ok_or_else(error)
+    }
+}
+
+/// A number, or a percentage.
+fn fraction(text: &str) -> Option<f64> {
+    let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    Some(number.trim().parse::<f64>().ok()? / unit)
+}
+
+/// A ratio above 0, such as the pressure that a goal allows: a latency may more than double.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio(pub f64);
+
+impl Ratio {
+    const EXPECTED: &str = "ratio above 0: write `5%`, `0.05` or `1.5`";
+}
+
+impl FromStr for Ratio {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { got: text.to_owned(), expected: Self::EXPECTED };
+        fraction(text).filter(|ratio| *ratio > 0.0 && ratio.is_finite()).map(Self).ok_or_else(error)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
     }
 }
 
@@ -252,6 +279,14 @@ quantity!(ByteSize, "ByteSize", |number| Some(ByteSize(number)), |_| None, "inte
 quantity!(Span, "Span", |_| None, |_| None, "integer", "10s");
 quantity!(Rate, "Rate", |_| None, |_| None, "integer", "1000/s");
 quantity!(Share, "Share", |_| None, |number| number.to_string().parse().ok(), "number", "5%");
+quantity!(
+    Ratio,
+    "Ratio",
+    |number| number.to_string().parse().ok(),
+    |number| number.to_string().parse().ok(),
+    "number",
+    "5%"
+);
 
 #[cfg(test)]
 mod tests {
@@ -295,6 +330,19 @@ mod tests {
         }
         assert_eq!(serde_json::from_str::<Share>("0.1").unwrap(), Share(0.1));
         assert!(serde_json::from_str::<Share>("10").is_err());
+    }
+
+    #[test]
+    fn ratios_are_above_zero() {
+        for (text, ratio) in [("5%", 0.05), ("1", 1.0), ("150 %", 1.5), ("2.5", 2.5)] {
+            assert_eq!(text.parse(), Ok(Ratio(ratio)), "{text}");
+            assert_eq!(Ratio(ratio).to_string().parse(), Ok(Ratio(ratio)));
+        }
+        for wrong in ["0", "-1%", "inf", "NaN", "five", ""] {
+            assert!(wrong.parse::<Ratio>().is_err(), "{wrong}");
+        }
+        assert_eq!(serde_json::from_str::<Ratio>("2").unwrap(), Ratio(2.0));
+        assert_eq!(serde_json::from_str::<Ratio>("0.1").unwrap(), Ratio(0.1));
     }
 
     proptest! {

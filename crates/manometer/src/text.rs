@@ -52,7 +52,8 @@ fn rounds(rounds: &InterleavedRounds) -> String {
 pub fn summary(summary: &RunSummary) -> String {
     let table = phase_table(summary);
     let mut text = format!("\n{}\n{table}", summary.headline);
-    text.extend(summary.longest_needed().map(|needed| format!("\nIntervals: {}.", needed.reason)));
+    let needed = summary.longest_needed();
+    text.extend(needed.map(|(phase, needed)| format!("\nIntervals: {}; {phase} needs most.", needed.reason)));
     text.extend(scale(summary));
     text += &summary.goal.as_ref().map(goal).unwrap_or_default();
     format!("{text}\n{}", verdict(&summary.verdict, &summary.findings))
@@ -64,7 +65,11 @@ fn phase_table(summary: &RunSummary) -> Table {
     let operations = latency_columns(summary);
     let companion = summary.companion();
     let fair = summary.phases.iter().any(|phase| phase.fairness.is_some());
-    let mut head = vec!["phase".to_owned(), String::new(), metric, "pressure".to_owned()];
+    // Where neighbours alone were measured, they alone are shown.
+    let has_performance = summary.phases.iter().any(|phase| phase.performance.mean.is_some())
+        || summary.phases.iter().all(|phase| neighbours(phase).is_empty());
+    let mut head = vec!["phase".to_owned(), String::new()];
+    head.extend(has_performance.then_some([metric, "pressure".to_owned()]).into_iter().flatten());
     head.extend(companion.map(|metric| format!("pressure ({metric})")));
     head.extend(operations.iter().map(|(name, kind)| format!("p99 {name}{} (ms)", kind.suffix())));
     head.push("neighbours".to_owned());
@@ -72,8 +77,9 @@ fn phase_table(summary: &RunSummary) -> Table {
     let mut table = table(&head.iter().map(String::as_str).collect::<Vec<_>>(), 2);
     for phase in &summary.phases {
         let own = |text: String| if summary.is_baseline(phase) { "–".to_owned() } else { text };
-        let mut row = vec![phase.id.clone(), phase.label.clone(), estimate(&phase.performance)];
-        row.push(own(pressure(&phase.pressure)));
+        let mut row = vec![phase.id.clone(), phase.label.clone()];
+        let result = has_performance.then(|| [estimate(&phase.performance), own(pressure(&phase.pressure))]);
+        row.extend(result.into_iter().flatten());
         row.extend(companion.map(|metric| own(phase.pressures.get(metric).map_or_else(gap, pressure))));
         row.extend(operations.iter().map(|(name, kind)| p99(kind.of(phase).get(*name))));
         row.push(neighbours(phase));
@@ -159,15 +165,18 @@ fn verdict_with_rest(verdict: &Verdict, findings: &[Finding], rest: &str) -> Str
     format!("\n{}.{lines}{more}", verdict.title())
 }
 
+/// The signs of the pressure scale.
+const SCALE_LEGEND: &str = "  (`<`: told apart by a test corrected for all pairs, `~`: not told apart)";
+
 /// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
 fn scale(summary: &RunSummary) -> Option<String> {
     let compared =
         |phase: &PhaseSummary| phase.kind == PhaseKind::Pressure && phase.scale_state == Some(ScaleState::Tested);
     summary.phases.iter().find(|phase| compared(phase))?;
-    let steps: Vec<String> = summary.scale.iter().map(|step| step.join(" = ")).collect();
+    let steps: Vec<String> = summary.scale.iter().map(|step| step.join(" ~ ")).collect();
     let untested: Vec<&str> = summary.untested.iter().map(|untested| untested.id.as_str()).collect();
     let rest = if untested.is_empty() { String::new() } else { format!("; untested: {}", untested.join(", ")) };
-    Some(format!("\nPressure scale: {}{rest}", steps.join(" < ")))
+    Some(format!("\nPressure scale: {}{rest}\n{SCALE_LEGEND}", steps.join(" < ")))
 }
 
 /// A line for each finding, each after a line break.

@@ -4,6 +4,7 @@ use manometer_measure::{Event, PhaseKind, Recording, Samples};
 use serde_json::{Map, Value};
 
 use crate::phase_result::PhaseResult;
+use crate::pressure::Performance;
 use crate::recording_data::RecordingData;
 use crate::statistics::moments::mean;
 use crate::time_series::TimeWindow;
@@ -19,6 +20,19 @@ pub(super) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
+    /// Whether the recording was imported: nobody can sample less often then.
+    pub(super) fn is_imported(&self) -> bool {
+        self.recording.environment.get("imported").is_some()
+    }
+
+    /// What the result rests on in a phase: the primary's performance, or that of every workload where there is no primary.
+    pub(super) fn judged_performances(&self, result: &'a PhaseResult<'a>) -> Vec<&'a Performance> {
+        match self.recording.plan.primary() {
+            Some(_) => vec![&result.performance],
+            None => result.neighbours.values().collect(),
+        }
+    }
+
     /// The measured phases, each with the intervals in which it was measured.
     pub(super) fn measured_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, &'a [TimeWindow])> {
         self.results.iter().filter_map(|result| Some((result, result.outcome.time().ok()?.windows())))

@@ -8,6 +8,7 @@ use super::client_bottleneck::{HEADROOM_SHARE, headroom, primary_samples, rate};
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious};
 use super::text::phase_list;
+use crate::criterion::Metric;
 use crate::latencies::latencies;
 use crate::phase_result::PhaseResult;
 use crate::time_series::total;
@@ -30,7 +31,8 @@ const WAITING: Rule = Rule {
     threat: serious(ThreatTarget::Tail, "requests waited before they were sent"),
     source: "Tene 2013 (coordinated omission)",
     meaning: "the p99 response time, from when a request was due, is more than twice the p99 service time, from when it \
-        was sent",
+        was sent; where the criterion is a latency, of its operation. A criterion that is a response time counts that wait: \
+        nothing is threatened then",
     remedy: "Use a `response.…` criterion.",
 };
 
@@ -126,10 +128,24 @@ fn waiting(evidence: &Evidence<'_>) -> Option<Finding> {
         most.response / 1e3,
         most.service / 1e3
     );
-    Some(WAITING.finding_in(&ids, &sentence))
+    Some(match criterion(evidence) {
+        Some((_, true)) => {
+            let finding = WAITING.finding_with_remedy(&ids, &sentence, "The criterion counts that wait.");
+            Finding { threat: None, ..finding }
+        }
+        _ => WAITING.finding_in(&ids, &sentence),
+    })
 }
 
-/// The operation whose response time exceeds its service time most.
+/// The operation of a criterion that is a latency, and whether it is a response time; `None` for a throughput.
+fn criterion(evidence: &Evidence<'_>) -> Option<(String, bool)> {
+    match Metric::of(&evidence.recording.plan.criterion) {
+        Ok(Metric::Latency { operation, response, .. }) => Some((operation, response)),
+        _ => None,
+    }
+}
+
+/// The operation whose response time exceeds its service time most; that of the criterion where it is a latency.
 fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<QueueingDelay> {
     if result.phase.kind == PhaseKind::Solo {
         return None;
@@ -137,7 +153,9 @@ fn waiting_in(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<Queue
     let stretches_s = result.stretches_s(evidence.recording);
     let service = latencies(evidence.data, &stretches_s, str::to_owned);
     let response = latencies(evidence.data, &stretches_s, response_tag);
-    let waits = response.iter().filter_map(|(operation, response)| {
+    let criterion = criterion(evidence);
+    let is_judged = |operation: &str| criterion.as_ref().is_none_or(|(judged, _)| judged == operation);
+    let waits = response.iter().filter(|(operation, _)| is_judged(operation)).filter_map(|(operation, response)| {
         let (response, service) = (response.p99?, service.get(operation)?.p99?);
         Some(QueueingDelay { operation: operation.clone(), response, service })
     });

@@ -11,6 +11,7 @@ use crate::criterion_series::criterion_series;
 use crate::needed_length::duration;
 use crate::phase_outcome::{PhaseOutcome, block_gap};
 use crate::phase_result::PhaseResult;
+use crate::pressure::{Performance, TOO_SHORT};
 use crate::time_series::covered_s;
 
 /// A phase whose samples cover a smaller share of it has gaps.
@@ -34,7 +35,7 @@ const GAP: Rule = Rule {
     severity: Severity::Error,
     threat: fatal(ThreatTarget::Phase, "phases were not measured"),
     source: "the run",
-    meaning: "a phase was not measured",
+    meaning: "a phase was not measured; without a primary, a workload that runs in it was not",
     remedy: "Fix the cause and run it again.",
 };
 
@@ -61,24 +62,25 @@ const SHORT: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(ThreatTarget::Phase, "phases were too short for a confidence interval"),
     source: "Schmeiser 1982 (batch means)",
-    meaning: "a phase is too short for a confidence interval",
+    meaning: "a phase, or without a primary a workload in it, has no confidence interval, or its pressure has none",
     remedy: "Run longer phases.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[GAP, CUT, SAMPLES_MISSING, SHORT], evaluate };
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let results = evidence.results;
-    let shortened = results.iter().filter_map(shortened_phase);
+    let shortened = evidence.results.iter().filter_map(shortened_phase);
     let findings = gaps(evidence).into_iter().chain(shortened).chain(rounds_missing(evidence));
-    findings.chain(samples_missing(evidence)).chain(too_short(results)).collect()
+    findings.chain(samples_missing(evidence)).chain(without_interval(evidence)).collect()
 }
 
 /// The phases that were not measured, each reason once.
 fn gaps(evidence: &Evidence<'_>) -> Option<Finding> {
-    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut by_reason: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut all: Vec<&str> = Vec::new();
     for result in evidence.results {
-        let Some(reason) = not_measured(evidence, result) else { continue };
+        let Some(reason) = gap_reason(evidence, result) else { continue };
+        all.push(result.id());
         match by_reason.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, ids)) => ids.push(result.id()),
             None => by_reason.push((reason, vec![result.id()])),
@@ -86,19 +88,28 @@ fn gaps(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let parts = by_reason.iter().map(|(reason, ids)| format!("{} ({reason})", phase_list(ids)));
     let parts = parts.collect::<Vec<_>>().join("; ");
-    let is_missing = |result: &&PhaseResult<'_>| not_measured(evidence, result).is_some();
-    let ids: Vec<&str> = evidence.results.iter().filter(is_missing).map(PhaseResult::id).collect();
-    (!ids.is_empty()).then(|| GAP.finding_in(&ids, &format!("Not measured: {parts}.")))
+    (!all.is_empty()).then(|| GAP.finding_in(&all, &format!("Not measured: {parts}.")))
 }
 
-/// Why there is nothing of a phase: it did not run, or no sample of the primary lies in it.
-fn not_measured<'a>(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<&'a str> {
+/// Why there is nothing of a phase: it did not run, no sample of the primary lies in it, or, without a primary, none of a workload
+/// that has some elsewhere.
+fn gap_reason(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<String> {
     if let Err(reason) = result.outcome.time() {
-        return Some(reason);
+        return Some(reason.to_owned());
     }
-    let estimate = &result.performance.estimate;
-    let is_expected = evidence.recording.plan.primary().is_some() && result.phase.kind != PhaseKind::Solo;
-    estimate.reason.as_deref().filter(|_| is_expected && estimate.mean.is_none())
+    if evidence.recording.plan.primary().is_some() {
+        let estimate = &result.performance.estimate;
+        let is_missing = estimate.mean.is_none() && result.phase.kind != PhaseKind::Solo;
+        return estimate.reason.clone().filter(|_| is_missing);
+    }
+    let is_measured = |name: &str, result: &PhaseResult<'_>| {
+        result.neighbours.get(name).is_some_and(|performance| performance.estimate.mean.is_some())
+    };
+    let missing = result
+        .neighbours
+        .keys()
+        .find(|name| !is_measured(name, result) && evidence.results.iter().any(|other| is_measured(name, other)))?;
+    Some(format!("no whole sample interval of `{missing}` lies in it"))
 }
 
 /// A phase of a ladder whose end is not recorded, or came long before the planned one.
@@ -124,6 +135,9 @@ fn rounds_missing(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(CUT.finding(None, &sentence))
 }
 
+/// What an import cannot mend.
+const IMPORTED_REMEDY: &str = "The imported file has no more: run it again if these phases matter.";
+
 /// The phases with missing samples, a finding for each strength of the threat.
 fn samples_missing(evidence: &Evidence<'_>) -> Vec<Finding> {
     let missing: Vec<Coverage<'_>> = evidence
@@ -135,7 +149,7 @@ fn samples_missing(evidence: &Evidence<'_>) -> Vec<Finding> {
         .collect();
     let of_strength = |strength: ThreatStrength| {
         let phases: Vec<&Coverage<'_>> = missing.iter().filter(|one| one.strength() == strength).collect();
-        (!phases.is_empty()).then(|| with_strength(samples_missing_in(&phases), strength))
+        (!phases.is_empty()).then(|| with_strength(samples_missing_in(evidence, &phases), strength))
     };
     [ThreatStrength::Fatal, ThreatStrength::Serious, ThreatStrength::Minor]
         .into_iter()
@@ -143,13 +157,14 @@ fn samples_missing(evidence: &Evidence<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn samples_missing_in(phases: &[&Coverage<'_>]) -> Finding {
+fn samples_missing_in(evidence: &Evidence<'_>, phases: &[&Coverage<'_>]) -> Finding {
     let ids: Vec<&str> = phases.iter().map(|one| one.phase).collect();
     let count = |one: &Coverage<'_>| format!("{} {:.0} of {:.0} {}", one.phase, one.measured, one.all, one.unit);
     let parts: Vec<String> = phases.iter().take(MAX_COUNTED).map(|one| count(one)).collect();
     let more = if phases.len() > MAX_COUNTED { " and others" } else { "" };
     let sentence = format!("Samples are missing: {}{more}; the rest are gaps.", parts.join(", "));
-    SAMPLES_MISSING.finding_in(&ids, &sentence)
+    let remedy = if evidence.is_imported() { IMPORTED_REMEDY } else { SAMPLES_MISSING.remedy };
+    SAMPLES_MISSING.finding_with_remedy(&ids, &sentence, remedy)
 }
 
 /// How much of a phase its samples cover.
@@ -205,16 +220,51 @@ impl<'a> Coverage<'a> {
     }
 }
 
-fn too_short(results: &[PhaseResult<'_>]) -> Option<Finding> {
-    let needed_s = |result: &PhaseResult<'_>| Some(result.performance.estimate.needed.as_ref()?.phase_s);
-    let short: Vec<&PhaseResult<'_>> =
-        results.iter().filter(|result| result.blocks.is_empty() && needed_s(result).is_some()).collect();
-    let ids: Vec<&str> = short.iter().map(|result| result.id()).collect();
-    let needed_s = short.iter().filter_map(|result| needed_s(result)).max_by(f64::total_cmp)?;
-    let sentence = format!(
-        "Too short for a confidence interval: {}. Quantiles are reported instead. An interval needs at least {}.",
-        phase_list(&ids),
-        duration(needed_s)
-    );
-    Some(SHORT.finding_in(&ids, &sentence))
+/// The phases without a confidence interval of what is judged: of a performance, or of a pressure.
+fn without_interval(evidence: &Evidence<'_>) -> Option<Finding> {
+    let (short, needed) = too_short(evidence);
+    let (without_pressure, reason) = without_pressure(evidence.results);
+    let mut sentences = Vec::new();
+    if !short.is_empty() {
+        let list = phase_list(&short);
+        sentences.push(format!("Too short for a confidence interval: {list}. Quantiles are reported instead.{needed}"));
+    }
+    if !without_pressure.is_empty() {
+        let list = phase_list(&without_pressure);
+        sentences.push(format!("The pressure has no confidence interval in {list}: {reason}."));
+    }
+    let mut ids = short;
+    ids.extend(without_pressure);
+    let remedy = if evidence.recording.plan.interleaved.is_some() { "Run more rounds." } else { SHORT.remedy };
+    (!ids.is_empty()).then(|| SHORT.finding_with_remedy(&ids, &sentences.join(" "), remedy))
+}
+
+/// The phases that are too short, and which length would do, as a further sentence; empty where none is known.
+fn too_short<'a>(evidence: &Evidence<'a>) -> (Vec<&'a str>, String) {
+    let is_short = |performance: &&Performance| {
+        let estimate = &performance.estimate;
+        estimate.mean.is_some() && estimate.ci_low.is_none()
+    };
+    let ladder = evidence.results.iter().filter(|result| result.blocks.is_empty());
+    let short = ladder.filter_map(|result| {
+        let performances: Vec<&Performance> =
+            evidence.judged_performances(result).into_iter().filter(is_short).collect();
+        (!performances.is_empty()).then_some((result.id(), performances))
+    });
+    let (ids, performances): (Vec<&str>, Vec<Vec<&Performance>>) = short.unzip();
+    let needed_s = performances.iter().flatten().filter_map(|one| Some(one.estimate.needed.as_ref()?.phase_s));
+    let needed = needed_s.max_by(f64::total_cmp);
+    let needed = needed.map_or_else(String::new, |needed| format!(" An interval needs about {}.", duration(needed)));
+    (ids, needed)
+}
+
+/// The phases whose pressure has no interval for another reason than the length of a phase, and the first such reason.
+fn without_pressure<'a>(results: &'a [PhaseResult<'_>]) -> (Vec<&'a str>, &'a str) {
+    let reasons = results.iter().filter_map(|result| {
+        let pressure = &result.pressure;
+        let reason = pressure.reason.as_deref().filter(|reason| pressure.value.is_some() && *reason != TOO_SHORT)?;
+        Some((result.id(), reason.trim_start_matches("no confidence interval: ")))
+    });
+    let (ids, reasons): (Vec<&str>, Vec<&str>) = reasons.unzip();
+    (ids, reasons.first().copied().unwrap_or_default())
 }

@@ -57,8 +57,13 @@ impl Rule {
 
     /// The same about several phases, or about the whole recording where there are none.
     pub fn finding_in(&self, phases: &[&str], sentence: &str) -> Finding {
+        self.finding_with_remedy(phases, sentence, self.remedy)
+    }
+
+    /// The same where another remedy applies.
+    pub(crate) fn finding_with_remedy(&self, phases: &[&str], sentence: &str, remedy: &str) -> Finding {
         let threat = self.threat.map(|rule| rule.threat);
-        let finding = Finding::new(self.id, self.severity, format!("{sentence} {}", self.remedy));
+        let finding = Finding::new(self.id, self.severity, format!("{sentence} {remedy}"));
         Finding { threat, ..finding.in_phases(phases.iter().copied()) }
     }
 }

@@ -6,14 +6,15 @@ use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious};
 use super::text::{phase_list, was_or_were};
 use crate::phase_result::PhaseResult;
-use crate::steady_state::{SteadyStateTest, WarmUp};
+use crate::steady_state::{ROUNDS_S, SteadyStateTest, WarmUp};
 
 const NOT_STEADY: Rule = Rule {
     id: "not-steady",
     severity: Severity::Warning,
-    threat: serious(ThreatTarget::Phase, "the primary was not in steady state"),
+    threat: serious(ThreatTarget::Phase, "the workload was not in steady state"),
     source: "SNIA PTS 2.1.24; Hamed & Rao 1998; Storiks 3.4.1 (WR2)",
-    meaning: "a phase is not in steady state: its rounds differ, or it drifts",
+    meaning: "a phase is not in steady state: its rounds differ, or it drifts; judged by the primary, or without one by the \
+        neighbour that is least steady",
     remedy: "Let the database and the device settle for longer first.",
 };
 
@@ -35,24 +36,38 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn not_steady(results: &[PhaseResult<'_>]) -> Option<Finding> {
     let unsteady = results.iter().filter_map(|result| {
         let test = result.steady_state.filter(|test| !test.is_steady())?;
-        Some((result.id(), test))
+        Some((result, test))
     });
-    let unsteady: Vec<(&str, SteadyStateTest)> = unsteady.collect();
+    let unsteady: Vec<(&PhaseResult<'_>, SteadyStateTest)> = unsteady.collect();
     let (worst, test) = unsteady.iter().max_by(|one, other| one.1.rounds.range.total_cmp(&other.1.rounds.range))?;
-    let ids: Vec<&str> = unsteady.iter().map(|(id, _)| *id).collect();
-    let most = if ids.len() == 1 { "it".to_owned() } else { format!("{worst}, the least steady,") };
+    let ids: Vec<&str> = unsteady.iter().map(|(result, _)| result.id()).collect();
+    let most = if ids.len() == 1 { "it".to_owned() } else { format!("{}, the least steady,", worst.id()) };
     let mut sentence = format!(
-        "{} {} not in steady state: over five rounds {most} ranges over {:.0} % of its average (20 % allowed), and its \
-         fitted line moves by {:.0} % (10 % allowed)",
+        "{} {} not in steady state: over {} {most} ranges over {:.0} % of its average (20 % allowed), and its fitted line \
+         moves by {:.0} % (10 % allowed)",
         phase_list(&ids),
         was_or_were(&ids),
+        five_rounds(worst.length_s()),
         100.0 * test.rounds.range,
         100.0 * test.rounds.excursion,
     );
     if test.has_drifted() {
-        sentence += &format!("; it drifts by {:+.0} % over the phase", 100.0 * test.drift);
+        let end = |rise: f64| 100.0 * (1.0 + rise / 2.0).max(0.0);
+        sentence += &format!(
+            "; its trend over the whole phase goes from about {:.0} % to {:.0} % of its mean",
+            end(-test.drift),
+            end(test.drift)
+        );
     }
     Some(NOT_STEADY.finding_in(&ids, &(sentence + ".")))
+}
+
+/// The five rounds of a phase of `length_s` seconds.
+fn five_rounds(length_s: f64) -> &'static str {
+    match length_s {
+        _ if length_s > ROUNDS_S => "its last five minutes, in five rounds,",
+        _ => "its five fifths",
+    }
 }
 
 fn warm_up(results: &[PhaseResult<'_>]) -> Option<Finding> {

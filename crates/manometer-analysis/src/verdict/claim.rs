@@ -13,6 +13,8 @@ pub(super) struct Claim {
     pub(super) sentence: String,
     /// Further sentences.
     pub(super) more: Vec<String>,
+    /// How long phases would have to be, as a further sentence: of no use where more than their length is wrong.
+    pub(super) length_advice: Option<String>,
     /// The phase that the sentence is about; none where it is about no single one.
     pub(super) phase: Option<String>,
     /// Whether the sentence says itself that phases are too short.
@@ -48,14 +50,45 @@ pub(super) fn effect(
         };
     }
     let interval = match (pressure.ci_low, pressure.ci_high) {
-        // A latency is at least 0, even if the interval is wider.
-        (Some(low), Some(high)) => {
-            format!(" (95 % interval {} to {})", figure((1.0 + low).max(0.0)), figure(1.0 + high))
-        }
+        // A latency is above 0, even if the interval is wider.
+        (Some(low), Some(high)) if low <= -1.0 => format!(" (95 % interval up to {})", figure(1.0 + high)),
+        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", figure(1.0 + low), figure(1.0 + high)),
         _ => String::new(),
     };
     let metric = metric_name(criterion, primary);
     format!("{} {metric} by {about}{}{interval}", subject.verb("multiplies", "multiply"), figure(1.0 + value))
+}
+
+/// Where the performance in a phase lies against `w0`, without a claim that the phase changed it: `beside a writer at queue
+/// depth 4 the throughput of RocksDB lies between 129 % above and 62 % below that of w0 (95 % interval)`.
+pub(super) fn range(
+    criterion: &Criterion,
+    primary: &str,
+    subject: &SentenceSubject,
+    pressure: &IntervalEstimate,
+) -> String {
+    let what = format!("beside {} {}", subject.text, metric_name(criterion, primary));
+    let (ends, value) = (pressure.ci_low.zip(pressure.ci_high), pressure.value.unwrap_or_default());
+    let loss = |share: f64| format!("{} {}", Percent::of(pressure).text(share.abs()), side(share));
+    let times = |share: f64| figure(1.0 + share);
+    match (criterion.better, ends) {
+        (BetterDirection::Higher, Some((low, high))) => {
+            format!("{what} lies between {} and {} that of w0 (95 % interval)", loss(low), loss(high.min(1.0)))
+        }
+        (BetterDirection::Lower, Some((low, high))) if low <= -1.0 => {
+            format!("{what} is at most {} times that of w0 (upper end of the 95 % interval)", times(high))
+        }
+        (BetterDirection::Lower, Some((low, high))) => {
+            format!("{what} lies between {} and {} times that of w0 (95 % interval)", times(low), times(high))
+        }
+        (BetterDirection::Higher, None) => format!("{what} was about {} that of w0", loss(value)),
+        (BetterDirection::Lower, None) => format!("{what} was about {} times that of w0", times(value)),
+    }
+}
+
+/// Whether a loss is one, or a gain.
+fn side(loss: f64) -> &'static str {
+    if loss < 0.0 { "above" } else { "below" }
 }
 
 /// `the 99th percentile of RocksDB's read latency`.
@@ -185,11 +218,34 @@ mod tests {
             "a writer multiplies the 99th percentile of RocksDB's read latency by 4.0 (95 % interval 3.9 to 4.1)"
         );
         let text = of("latency.read.p99", BetterDirection::Lower, 0.2, Some((-1.15, 4.1)));
-        assert!(text.ends_with("by 1.2 (95 % interval 0.00 to 5.1)"), "{text}");
+        assert!(text.ends_with("by 1.2 (95 % interval up to 5.1)"), "{text}");
         let text = of("response.read.p50", BetterDirection::Lower, -0.5, None);
         assert_eq!(text, "a writer multiplies the median of RocksDB's read response time by about 0.50");
         let text = of("throughput", BetterDirection::Lower, 1.0, Some((0.5, 1.5)));
         assert_eq!(text, "a writer multiplies the throughput of RocksDB by 2.0 (95 % interval 1.5 to 2.5)");
+    }
+
+    #[test]
+    fn a_range_says_no_sign_that_its_interval_does_not_have() {
+        let range_of = |metric: &str, better, value, ends| {
+            let subject = SentenceSubject { text: "a writer".to_owned(), is_plural: false };
+            let pressure = IntervalEstimate::of(value, ends, "too short");
+            range(&criterion(metric, better), "RocksDB", &subject, &pressure)
+        };
+        let throughput = |value, ends| range_of("throughput", BetterDirection::Higher, value, ends);
+        let latency = |value, ends| range_of("latency.read.p50", BetterDirection::Lower, value, ends);
+        let lead = "beside a writer the throughput of RocksDB ";
+        let text = throughput(0.19, Some((-1.29, 0.62)));
+        assert_eq!(text, format!("{lead}lies between 129 % above and 62 % below that of w0 (95 % interval)"));
+        let text = throughput(0.36, Some((0.19, 1.47)));
+        assert_eq!(text, format!("{lead}lies between 19 % below and 100 % below that of w0 (95 % interval)"));
+        assert_eq!(throughput(0.5, None), format!("{lead}was about 50 % below that of w0"));
+        let lead = "beside a writer the median of RocksDB's read latency ";
+        let text = latency(-0.1, Some((-0.36, 0.5)));
+        assert_eq!(text, format!("{lead}lies between 0.64 and 1.5 times that of w0 (95 % interval)"));
+        let text = latency(2.0, Some((-1.37, 26.59)));
+        assert_eq!(text, format!("{lead}is at most 28 times that of w0 (upper end of the 95 % interval)"));
+        assert_eq!(latency(0.4, None), format!("{lead}was about 1.4 times that of w0"));
     }
 
     #[test]

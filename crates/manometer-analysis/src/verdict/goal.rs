@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::grade::{Grade, Verdict};
 use crate::estimate::{IntervalEstimate, NeededLength};
 use crate::phase_result::{PhaseResult, baseline, compared_phases};
+use crate::scale::PressureScale;
 
 /// The interval decides when it is narrower than this many times the distance of the pressure from the goal. An interval as
 /// far on either side of the pressure would have to be twice as wide; few are exactly so.
@@ -33,8 +34,8 @@ pub struct PhaseGoal {
     pub id: String,
     /// Its label.
     pub label: String,
-    /// Whether the whole interval of its pressure meets the goal; false where the whole interval misses it; null where
-    /// neither is so.
+    /// Whether the whole interval of its pressure meets the goal; false where the whole interval misses it and the test of the
+    /// pressure scale tells the phase from `w0`; null where neither is so.
     pub met: Option<bool>,
     /// The measured length of the phase that would decide it, in seconds; null where it is decided, or where no length is known
     /// to do.
@@ -57,27 +58,38 @@ pub fn all_met(goals: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     }
 }
 
-/// The result of `goal` in `recording`, with these `results` and this `verdict`.
+/// The result of `goal` in `recording`, with these `results`, this `verdict` and this scale.
 pub(crate) fn goal_result(
     recording: &Recording,
     goal: PlanGoal,
     results: &[PhaseResult<'_>],
-    verdict: &Verdict,
+    (verdict, scale): (&Verdict, &PressureScale),
 ) -> GoalResult {
     let deciding = |result: &PhaseResult<'_>, width: f64| {
         let compared = compared_phases(recording, baseline(results)?, result);
         compared.needed(width, recording.plan.criterion.better, "to decide it")
     };
     let pressures = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
+    let is_told_from_w0 = |result: &PhaseResult<'_>| {
+        baseline(results).is_some_and(|baseline| scale.tells_apart(baseline.id(), result.id()))
+    };
+    let is_void = verdict.grade == Grade::Void && !verdict.is_void_for_storage();
     let of_phase = |result: &PhaseResult<'_>| {
-        let decision = match verdict.is_void_in(result.id()) {
-            true => Decision::undecided(None, "nothing can be concluded from it".to_owned()),
-            false => Decision::of(goal, &result.pressure, |width| deciding(result, width)),
+        let decide = || Decision::of(goal, &result.pressure, is_told_from_w0(result), |width| deciding(result, width));
+        let decision = match verdict.is_void_for_storage() {
+            true => decide().on_this_host(&result.pressure),
+            false if is_void || verdict.is_void_in(result.id()) => {
+                Decision::undecided(None, "nothing can be concluded from it".to_owned())
+            }
+            false => decide(),
         };
         phase_goal(result, decision)
     };
     let phases: Vec<PhaseGoal> = pressures.map(of_phase).collect();
     let reason = match (verdict.grade, verdict.decisive()) {
+        (Grade::Void, Some(reason)) if verdict.is_void_for_storage() => {
+            Some(format!("the result is void about storage: {}", reason.clause_with_phases()))
+        }
         (Grade::Void, Some(reason)) => Some(format!("the result is void: {}", reason.clause_with_phases())),
         (Grade::Void, None) => Some("nothing was measured".to_owned()),
         _ if phases.is_empty() => Some("no phase has neighbours".to_owned()),
@@ -99,11 +111,25 @@ struct Decision {
 }
 
 impl Decision {
-    /// Where the interval includes the goal, `needed` says which length makes it so wide.
-    fn of(goal: PlanGoal, pressure: &IntervalEstimate, needed: impl Fn(f64) -> Option<NeededLength>) -> Self {
+    /// Where the interval includes the goal, `needed` says which length makes it so wide. A loss that the scale does not tell
+    /// from none misses no goal.
+    fn of(
+        goal: PlanGoal,
+        pressure: &IntervalEstimate,
+        is_told_from_w0: bool,
+        needed: impl Fn(f64) -> Option<NeededLength>,
+    ) -> Self {
         match (pressure.value, pressure.ci_low.zip(pressure.ci_high)) {
             (_, Some((_, high))) if high <= goal.pressure => Self::decided(true),
-            (_, Some((low, _))) if low > goal.pressure => Self::decided(false),
+            (_, Some((low, _))) if low > goal.pressure && is_told_from_w0 => Self::decided(false),
+            (_, Some((low, high))) if low > goal.pressure => {
+                let reason = format!(
+                    "the interval {low:.2} to {high:.2} is above the goal of {:.2}, but the test corrected for all pairs of \
+                     phases does not tell the phase from w0",
+                    goal.pressure
+                );
+                Self::undecided(None, reason)
+            }
             (Some(value), Some(interval)) => {
                 let needed = needed(WIDTH_TO_DECIDE * (value - goal.pressure).abs());
                 let reason = includes_goal(goal, interval, needed.as_ref());
@@ -114,6 +140,22 @@ impl Decision {
                 Self::undecided(pressure.needed.clone(), reason)
             }
         }
+    }
+
+    /// The decision where the result is void about storage: what it is on this host decides nothing.
+    fn on_this_host(self, pressure: &IntervalEstimate) -> Self {
+        let (Some(value), Some((low, high))) = (pressure.value, pressure.ci_low.zip(pressure.ci_high)) else {
+            return Self::undecided(None, "this is no storage result, and has no confidence interval".to_owned());
+        };
+        let outcome = match self.met {
+            Some(true) => "within the goal",
+            Some(false) => "above the goal",
+            None => "neither shown to be within the goal nor above it",
+        };
+        let reason = format!(
+            "this is no storage result: on this host the pressure is {value:.2} (95 % interval {low:.2} to {high:.2}), {outcome}"
+        );
+        Self::undecided(None, reason)
     }
 
     fn decided(met: bool) -> Self {

@@ -89,7 +89,7 @@ impl Verdict {
             Some(Reason { id: finding.id.clone(), threat, allows, phases, clause, text: finding.text.clone() })
         };
         let mut reasons: Vec<Reason> = findings.iter().filter_map(reason).collect();
-        reasons.sort_by_key(|reason| std::cmp::Reverse((reason.allows, reason.threat)));
+        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.weight()));
         let grade = reasons.iter().map(|reason| reason.allows).max().unwrap_or_default();
         Self { grade, about: Conclusion::Pressure, reasons }
     }
@@ -99,8 +99,10 @@ impl Verdict {
         self.reasons.first().filter(|reason| reason.allows > Grade::Sound)
     }
 
-    /// Whether only the conclusion about storage is void: the numbers hold for this host.
+    /// Whether only the conclusion about storage is void, because nothing but threats to it are fatal: the numbers hold for
+    /// this host.
     pub fn is_void_for_storage(&self) -> bool {
+        // The gravest reason is one to more than storage, where there is one.
         self.grade == Grade::Void && self.decisive().is_some_and(|reason| reason.threat.to == ThreatTarget::Storage)
     }
 
@@ -120,6 +122,9 @@ impl Verdict {
             (Conclusion::Nothing, _) => "the recording has no measured phase",
             (_, Grade::Sound) => "nothing that was observed threatens this result seriously",
             (_, Grade::Indicative) => "something may have changed this result: confirm it by a repetition",
+            (_, Grade::Void) if self.is_void_for_storage() => {
+                "nothing can be concluded from this result about storage: its numbers hold for this host"
+            }
             (_, Grade::Void) => "nothing can be concluded from this result about what was to be measured",
         }
     }
@@ -140,6 +145,13 @@ impl Verdict {
 }
 
 impl Reason {
+    /// The order of reasons: by the grade that they allow, then by their threat. What makes more void than storage outweighs
+    /// what makes storage void.
+    fn weight(&self) -> (Grade, bool, Threat) {
+        let is_void = self.allows == Grade::Void;
+        (self.allows, is_void && self.threat.to != ThreatTarget::Storage, self.threat)
+    }
+
     /// The clause, and where: `the processors were saturated in w1, w2`.
     pub fn clause_with_phases(&self) -> String {
         const MAX_NAMED: usize = 4;
@@ -190,7 +202,7 @@ fn without_rest(mut verdict: Verdict, leaves_a_result: impl Fn(&[String]) -> boo
         fatal.for_each(|reason| reason.allows = Grade::Void);
         verdict.grade = Grade::Void;
     }
-    verdict.reasons.sort_by_key(|reason| std::cmp::Reverse((reason.allows, reason.threat)));
+    verdict.reasons.sort_by_key(|reason| std::cmp::Reverse(reason.weight()));
     verdict
 }
 

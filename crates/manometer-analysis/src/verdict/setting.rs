@@ -112,6 +112,7 @@ fn described(key: &str, value: &Value) -> String {
     match (key, value) {
         ("iodepth", _) => format!("at queue depth {}", plain(value)),
         ("block_size", _) => format!("with {} blocks", size(value)),
+        ("write_ratio", _) if value.as_f64() == Some(0.0) => "with reads only".to_owned(),
         ("write_ratio", _) => share("writes"),
         ("random_ratio", _) => share("random access"),
         ("threads", _) => format!("with {} threads", plain(value)),
@@ -224,9 +225,9 @@ mod tests {
         assert_eq!(subject(&four, &running, settings([0.5; 4])), "4 neighbours with 50 % writes cost");
         assert_eq!(
             subject(&four, &running, settings([1.0, 1.0, 0.0, 0.0])),
-            "n1 and n2 with 100 % writes, and n3 and n4 with 0 % writes cost"
+            "n1 and n2 with 100 % writes, and n3 and n4 with reads only cost"
         );
-        assert_eq!(subject(&four, &["db", "n1"], settings([0.0; 4])), "the neighbour `n1` with 0 % writes costs");
+        assert_eq!(subject(&four, &["db", "n1"], settings([0.0; 4])), "the neighbour `n1` with reads only costs");
     }
 
     #[test]

@@ -128,7 +128,12 @@ fn saturated_processors_leave_no_result_about_storage() {
     // Less than 5 %, and more than any neighbour cost.
     expect(&drifted([1_000.0, 990.0, 985.0, 980.0, 960.0]), Grade::Void, "Void: the primary drifted", &[]);
     let lead = "Not a storage result: the processors were saturated";
-    expect(&case(|_| busy(0.95)), Grade::Void, lead, &["in 5 phases. A writer at queue depth 64 costs RocksDB 6"]);
+    expect(
+        &case(|_| busy(0.95)),
+        Grade::Void,
+        lead,
+        &["in 5 phases. On this host, a writer at queue depth 64 costs RocksDB 6"],
+    );
     expect(&case(|_| busy(0.89)), Grade::Sound, "A writer at queue depth 64", &[]);
     let in_w0 = |second: f64| busy(if second <= 60.0 { 0.95 } else { 0.5 });
     expect(&case(in_w0), Grade::Void, lead, &["in w0"]);
@@ -144,8 +149,10 @@ fn saturated_processors_leave_no_result_about_storage() {
 #[test]
 fn a_drift_as_large_as_the_effect_makes_the_result_void() {
     let drifted = |levels: [f64; 5]| Case { levels, ..Case::default() };
-    let void = "Void: the primary drifted. Measured, and not to be relied on: a writer at queue depth 64 costs RocksDB";
-    expect(&drifted([1_000.0, 900.0, 800.0, 700.0, 580.0]), Grade::Void, void, &[]);
+    let void = "Void: the primary drifted. Nothing can be concluded from this run.";
+    let explained = drifted([1_000.0, 900.0, 800.0, 700.0, 580.0]);
+    expect(&explained, Grade::Void, void, &[]);
+    assert_eq!(explained.summary().claim_phase, None, "nothing is claimed of any phase");
     let lead = "Indicative: a writer at queue depth 64 costs RocksDB";
     expect(&drifted([1_000.0, 900.0, 600.0, 310.0, 580.0]), Grade::Indicative, lead, &["but the primary drifted."]);
     expect(&drifted([1_000.0, 900.0, 600.0, 310.0, 970.0]), Grade::Sound, "A writer at queue depth 64", &[]);
@@ -159,7 +166,12 @@ fn foreign_processes_weigh_as_much_as_their_traffic() {
         let bytes = (share * GIB) as u64 * SECONDS;
         Case { series: vec![device], foreign_bytes: phases.map(|there| there * bytes), ..Case::default() }
     };
-    expect(&case(0.35, [1; 5]), Grade::Void, "Void: foreign processes used storage in 5 phases. Measured", &[]);
+    let void = "Void: foreign processes used storage in 5 phases. Nothing can be concluded from this run.";
+    expect(&case(0.35, [1; 5]), Grade::Void, void, &[]);
+    let mut saturated = case(0.35, [1; 5]);
+    saturated.series.push(("cpu", CPU, |_| busy(0.95)));
+    expect(&saturated, Grade::Void, void, &[]);
+    assert!(!saturated.summary().verdict.is_void_for_storage(), "its numbers do not hold for this host either");
     expect(&case(0.30, [1; 5]), Grade::Indicative, "Indicative: a writer", &["but foreign processes used storage"]);
     expect(&case(0.09, [1; 5]), Grade::Sound, "A writer at queue depth 64", &[]);
     let words = ["but foreign processes used storage in w3.", "Nothing can be concluded from w3."];
@@ -205,6 +217,9 @@ fn a_goal_needs_the_whole_interval_of_every_phase() {
     let saturated = Case { goal: Some(0.9), series: vec![("cpu", CPU, |_| busy(0.95))], ..Case::default() };
     let void = saturated.summary().goal.unwrap();
     assert!(void.met.is_none() && void.reason.as_ref().is_some_and(|reason| reason.contains("void")), "{void:?}");
+    let on_host = void.phases[0].reason.as_deref().unwrap_or_default();
+    assert!(on_host.starts_with("this is no storage result: on this host the pressure is 0."), "{void:?}");
+    assert!(on_host.ends_with("), within the goal") && void.phases[0].met.is_none(), "{void:?}");
 }
 
 #[test]
@@ -437,6 +452,77 @@ fn a_recording_without_a_pressure_says_what_it_answers() {
         "Indicative: RocksDB reaches ",
         &["no phase with neighbours was measured"],
     );
+}
+
+/// A recording of two neighbours alone, in phases of which each has its seconds and the neighbours' MiB/s.
+fn neighbours_alone(phases: &[(u64, f64)]) -> RunSummary {
+    let dir = tempfile::tempdir().unwrap();
+    let ids: Vec<String> = (1..=phases.len()).map(|index| format!("s{index}")).collect();
+    let solo = |(id, (seconds, _)): (&String, &(u64, f64))| phase(id, PhaseKind::Solo, *seconds, 1);
+    let mut plan = plan(ids.iter().zip(phases).map(solo).collect());
+    plan.workloads.remove(0);
+    let mut run = Run::begin(dir.path(), &plan);
+    plan.phases.iter().zip(phases).for_each(|(phase, (_, level))| run.phase(phase, 1_000.0, 100, *level));
+    run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+    summarise(&open(dir.path()))
+}
+
+#[test]
+fn a_result_without_an_interval_is_indicative_at_best() {
+    let sound = neighbours_alone(&[(60, 50.0), (60, 80.0)]);
+    assert_eq!(sound.verdict.grade, Grade::Sound, "{sound:?}");
+    // The fastest phase has four samples: it is left out, and the result is indicative.
+    let short = neighbours_alone(&[(60, 50.0), (60, 80.0), (4, 900.0)]);
+    assert_eq!((short.verdict.grade, short.claim_phase.as_deref()), (Grade::Indicative, Some("s2")));
+    let left_out = " 1 of 3 phases have no confidence interval and are left out.";
+    assert!(short.headline.ends_with(left_out), "{}", short.headline);
+    assert_eq!(short.verdict.reasons[0].id, "phase-too-short");
+    let all = neighbours_alone(&[(4, 900.0)]);
+    assert_eq!(all.verdict.grade, Grade::Indicative);
+    assert!(all.headline.contains("(without a confidence interval)"), "{}", all.headline);
+    assert!(all.headline.contains("but phases were too short for a confidence interval in s1"), "{}", all.headline);
+    let close = neighbours_alone(&[(60, 50.0), (60, 50.0)]);
+    let words = ", the largest mean of 2 phases, with an interval that overlaps that of s";
+    assert!(close.headline.contains(words), "{}", close.headline);
+}
+
+#[test]
+fn no_shown_harm_is_worded_without_a_cost() {
+    let case = Case { seconds: 12, levels: [1_000.0, 990.0, 985.0, 980.0, 1_000.0], ..Case::default() };
+    let summary = case.summary();
+    let w3 = summary.phases.iter().find(|phase| phase.id == "w3").unwrap();
+    assert!(w3.pressure.ci_low.is_some_and(|low| low < 0.0), "{w3:?}");
+    assert!(
+        summary.claim.starts_with("no harm to RocksDB was shown: beside a writer at queue depth 64 "),
+        "{summary:?}"
+    );
+    assert!(!summary.claim.contains("cost") && summary.claim.ends_with(" that of w0 (95 % interval)"), "{summary:?}");
+    // The headline and the table name the same length for the same width.
+    let (phase, needed) = summary.longest_needed().unwrap();
+    let length = needed.reason.split_once(" run ").unwrap().1;
+    let advice = format!(" To tell a loss of 5 % run {length}; {phase} needs most.");
+    assert!(length.ends_with(", which is enough in four of five runs"), "{needed:?}");
+    assert!(needed.width == Some(0.1) && summary.headline.ends_with(&advice), "{advice} {}", summary.headline);
+}
+
+#[test]
+fn harm_needs_the_corrected_test_in_headline_scale_and_goal() {
+    let mut shown = 0;
+    for seed in 1..20 {
+        let levels = [1_000.0, 990.0, 985.0, 970.0, 1_000.0];
+        let summary = Case { seconds: 24, levels, goal: Some(0.001), seed, ..Case::default() }.summary();
+        let w0 = |id: &str| {
+            let test = summary.scale_tests.iter().find(|test| test.a == "w0" && test.b == id);
+            test.is_some_and(|test| test.differ)
+        };
+        let goal = summary.goal.as_ref().unwrap();
+        let is_missed = |id: &str| goal.phases.iter().any(|phase| phase.id == id && phase.met == Some(false));
+        let is_harm = summary.claim.contains("costs");
+        assert_eq!(is_harm, ["w1", "w2", "w3"].iter().any(|id| w0(id)), "{summary:?}");
+        assert!(["w1", "w2", "w3"].iter().all(|id| !is_missed(id) || w0(id)), "{summary:?}");
+        shown += usize::from(is_harm);
+    }
+    println!("{shown} of 19 runs show harm");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_measure::{ByteSize, Share, Span};
+use manometer_measure::{ByteSize, Ratio, Share, Span};
 use manometer_workload::command::CommandSettings;
 use manometer_workload::files::FilesSettings;
 use manometer_workload::io::IoSettings;
@@ -183,8 +183,8 @@ pub struct PlanTable {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct GoalTable {
-    /// The largest share of the primary's performance that any phase may cost.
-    pub pressure: Share,
+    /// The largest pressure of any phase: the share of a throughput that is lost, or by which a latency rises.
+    pub pressure: Ratio,
 }
 
 /// One explicit phase.

@@ -142,17 +142,23 @@ impl Surfaces {
             return;
         }
         self.expect(text(&self.summary["verdict"], "about") == "pressure", "the verdict is about the pressure");
+        let claim = self.claim();
+        if self.headline().starts_with("Void: ") {
+            self.expect(claim == "nothing can be concluded from this run", "a void run claims nothing");
+            self.expect(self.summary["claim_phase"].is_null(), "a void run is about no phase");
+            return;
+        }
         let void = self.void_phases();
         let judged: Vec<&Row<'_>> = rows.iter().filter(|row| !void.contains(row.id)).collect();
         let largest = |is_selected: &dyn Fn(&Row<'_>) -> bool| {
             let selected = judged.iter().filter(|row| is_selected(row));
             selected.max_by(|one, other| one.value.total_cmp(&other.value)).map(|row| row.id)
         };
-        let harmful = largest(&|row| row.interval.is_some_and(|(low, _)| low > 0.0));
+        let told = self.told_from_w0();
+        let harmful = largest(&|row| told.contains(row.id) && row.interval.is_some_and(|(low, _)| low > 0.0));
         let untested = largest(&|row| row.interval.is_none());
         let claimed = self.summary["claim_phase"].as_str().unwrap();
         let row = judged.iter().find(|row| row.id == claimed).unwrap();
-        let claim = self.claim();
         let greatest_end = judged.iter().filter_map(|row| row.interval).map(|ends| ends.1).fold(f64::MIN, f64::max);
         match (harmful, untested) {
             (Some(harmful), _) => {
@@ -165,20 +171,38 @@ impl Surfaces {
                 self.expect(claimed == untested, "the worst untested phase is named");
                 self.expect(claim.ends_with("without a confidence interval"), "it has no interval");
                 self.expect(claim.starts_with("harm to "), "what is not known comes first");
-                self.expect(self.headline().contains("Run "), "the needed length is named");
+                let is_named = self.headline().contains(" run ") || self.headline().contains("Run longer phases.");
+                self.expect(is_named || self.grade() == "void", "the needed length is named");
             }
-            (None, None) if judged.iter().all(|row| row.interval.is_some_and(|(_, high)| high < 0.0)) => {
+            (None, None)
+                if judged
+                    .iter()
+                    .all(|row| told.contains(row.id) && row.interval.is_some_and(|(_, high)| high < 0.0)) =>
+            {
                 self.expect(claim.starts_with("no neighbour harms "), "every interval is below 0");
             }
             (None, None) if greatest_end <= MARGIN => {
                 self.expect(claim.starts_with("no neighbour costs "), "every interval is below the margin");
             }
-            (None, None) => self.expect(claim.starts_with("no harm to "), "nothing is shown"),
+            (None, None) => {
+                self.expect(claim.starts_with("no harm to ") && !claim.contains(" cost"), "nothing is shown");
+                self.expect(Some(claimed) == largest(&|_| true), "the phase with the largest pressure is named");
+            }
         }
         let says = |words: &str| self.headline().contains(words);
         let is_listed = judged.iter().filter(|row| row.interval.is_none()).all(|row| says(row.id));
         self.expect(harmful.is_none() || is_listed, "untested phases are listed");
         self.expect(void.iter().all(|id| says(id)), "void phases are listed");
+    }
+
+    /// The phases that a corrected test tells from `w0`.
+    fn told_from_w0(&self) -> BTreeSet<&str> {
+        let phases = list(&self.summary, "phases");
+        let is_w0 = |phase: &&Value| text(phase, "kind") == "baseline" && phase["performance"]["mean"].is_number();
+        let w0 = phases.iter().find(is_w0).map_or("", |phase| text(phase, "id"));
+        let tests = list(&self.summary, "scale_tests").iter().filter(|test| test["differ"] == true);
+        let pairs = tests.map(|test| (text(test, "a"), text(test, "b")));
+        pairs.filter_map(|(a, b)| if a == w0 { Some(b) } else { (b == w0).then_some(a) }).collect()
     }
 
     /// The interval in the claim is that of the phase.
@@ -212,6 +236,7 @@ impl Surfaces {
             }
             let number = value.as_f64();
             let words = match (setting, number) {
+                ("write_ratio", Some(0.0)) => "reads only".to_owned(),
                 ("write_ratio" | "random_ratio", Some(share)) => format!("{} %", (1000.0 * share).round() / 10.0),
                 ("iodepth", Some(depth)) => format!("queue depth {depth}"),
                 ("block_size", Some(bytes)) if bytes >= 1024.0 => format!("{} KiB", bytes / 1024.0),
@@ -241,12 +266,12 @@ impl Surfaces {
             .collect();
         let line = self.text.lines().find_map(|line| line.strip_prefix("Pressure scale: "));
         let Some(line) = line else {
-            self.expect(!self.text.contains(" = w"), "no scale, no equality");
+            self.expect(!self.text.contains(" ~ w"), "no scale, no step");
             return;
         };
         let (steps, untested) = line.split_once("; untested: ").map_or((line, ""), |(steps, rest)| (steps, rest));
         for step in steps.split(" < ").filter(|step| !step.is_empty()) {
-            let ids: Vec<&str> = step.split(" = ").collect();
+            let ids: Vec<&str> = step.split(" ~ ").collect();
             self.expect(ids.iter().all(|id| is_tested(id)), "a phase on the scale has an interval");
             let first = ids[0];
             let is_alike = |id: &&&str| tests.get(&(first, **id)).is_some_and(|p_value| *p_value >= 0.05);
@@ -284,7 +309,10 @@ impl Surfaces {
             let is_longer = length.is_some_and(|length| length > row.seconds * 0.99) || baseline_is_short;
             self.expect(is_longer, &format!("{} would have to be longer than {} s: {needed}", row.id, row.seconds));
         }
-        self.expect(wanting == 0 || self.text.contains("\nIntervals: "), "the terminal says the needed length");
+        let is_said = self.text.contains("\nIntervals: ");
+        // No length mends a void result.
+        let is_void = self.grade() == "void";
+        self.expect(wanting == 0 || is_said != is_void, "the terminal says the needed length");
     }
 
     /// The terminal and the page say the same, first the headline, then the verdict with at most three reasons.

@@ -493,6 +493,9 @@ fn a_goal_that_short_phases_cannot_decide_ends_with_status_four() {
     scene.run("run goal.toml --out rec --resume --allow-undecided").status(0);
     scene.write("wrong.toml", &format!("{SHORT}[goal]\npressure = 5\n"));
     scene.run("run wrong.toml --dry-run").status(2).err_has(&["wrong.toml", "pressure", "5%"]);
+    let latency = SHORT.replace("name = \"short\"", "name = \"short\"\ncriterion = \"latency.read.p99\"");
+    scene.write("double.toml", &format!("{latency}[goal]\npressure = 1\n"));
+    scene.run("run double.toml --dry-run").status(0);
     scene.write("wrong.toml", &format!("{SHORT}[goal]\npresure = \"5%\"\n"));
     scene.run("run wrong.toml --dry-run").status(2).err_has(&["did you mean `pressure`"]);
 }

@@ -168,12 +168,14 @@ fn short_phases_have_quantiles_and_no_claim() {
     assert!(needed.phase_s > 10.0 && needed.width.is_none() && needed.reason.contains("run each phase"), "{needed:?}");
     assert!(worst.pressure.needed.as_ref().unwrap().phase_s >= needed.phase_s);
     let headline = &summary.headline;
-    let unknown =
-        "Indicative: harm to RocksDB is neither shown nor ruled out: a writer at queue depth 64 costs RocksDB about ";
+    let unknown = "Indicative: harm to RocksDB is neither shown nor ruled out: beside a writer at queue depth 64 the throughput of \
+         RocksDB was about ";
     assert!(headline.starts_with(unknown), "{headline}");
-    assert!(headline.contains(", without a confidence interval. Run each phase at least "), "{headline}");
+    let advice =
+        "% below that of w0, without a confidence interval. For a confidence interval run each phase for about ";
+    assert!(headline.contains(advice) && headline.ends_with(" needs most."), "{headline}");
     let text = &findings(&summary, "phase-too-short")[0].text;
-    assert!(text.contains("at least") && text.ends_with("Run longer phases."), "{text}");
+    assert!(text.contains("An interval needs about ") && text.ends_with("Run longer phases."), "{text}");
 }
 
 #[test]

@@ -90,7 +90,12 @@ fn coordinated_omission_is_reported_and_both_times_are_summarised() {
     let summary = run(&Case { response_us: Some(9000), ..CLOSED });
     // It kept its rate: the response time is judged.
     assert_eq!(summary.criterion.metric, "response.read.p99");
-    assert_eq!(ids(&summary), ["coordinated-omission", "paced-throughput"]);
+    assert_eq!(ids(&summary), ["paced-throughput", "coordinated-omission"]);
+    let waited = &summary.findings[1];
+    assert!(waited.threat.is_none() && waited.text.ends_with(" The criterion counts that wait."), "{waited:?}");
+    let service = run(&Case { response_us: Some(9000), metric: "latency.read.p99", ..CLOSED });
+    let waited = service.findings.iter().find(|finding| finding.id == "coordinated-omission").unwrap();
+    assert!(waited.threat.is_some() && waited.text.ends_with("Use a `response.…` criterion."), "{waited:?}");
     let w0 = find(&summary, "w0");
     let p99 = |of: &std::collections::BTreeMap<String, manometer_analysis::summary::LatencySummary>| of["read"].p99;
     assert!(p99(&w0.response_us) > p99(&w0.latency_us).map(|us| 8.0 * us));

@@ -76,7 +76,7 @@ impl Checker<'_> {
             self.report("the experiment has no workload", Some(&root.key_origin), Some(help));
         }
         let criterion = self.read_criterion(root, primary.as_ref())?;
-        let goal = self.read_goal(root, primary.as_ref());
+        let goal = self.read_goal(root, primary.as_ref(), &criterion);
         if !self.errors.is_empty() {
             // The checks below depend on workloads that are valid.
             return None;
@@ -288,12 +288,21 @@ impl Checker<'_> {
     }
 
     /// Reads `[goal]`, which needs a primary.
-    fn read_goal(&mut self, root: &Node, primary: Option<&ExperimentWorkload>) -> Option<PlanGoal> {
+    fn read_goal(
+        &mut self,
+        root: &Node,
+        primary: Option<&ExperimentWorkload>,
+        criterion: &Criterion,
+    ) -> Option<PlanGoal> {
         let node = root.get("goal")?;
         let goal: GoalTable = self.read_table(node, "goal")?;
         if primary.is_none() {
             let help = "a goal is about the primary: add a `[primary]`, or remove `[goal]`";
             self.report("`[goal]` needs a primary", Some(&node.key_origin), Some(help));
+        }
+        if criterion.better == BetterDirection::Higher && goal.pressure.0 >= 1.0 {
+            let help = "a throughput cannot lose all: write `5%` or `0.05`";
+            self.report("the goal's pressure of a throughput is below 1", Some(&node.key_origin), Some(help));
         }
         Some(PlanGoal { pressure: goal.pressure.0 })
     }

@@ -1,6 +1,6 @@
 //! The dry run as text.
 
-use manometer_analysis::needed_length::duration as at_least;
+use manometer_analysis::needed_length::duration as rounded;
 use manometer_analysis::verdict::{Forecast, WANTED_WIDTH};
 use manometer_experiment::definition::format_settings;
 use manometer_experiment::isolate;
@@ -66,15 +66,17 @@ fn notes(forecast: &Forecast) -> String {
     [differs, lacks, reason].into_iter().flatten().collect()
 }
 
-/// `; for 0.10 in four of five runs, run at least 40 rounds`, where that is more than planned.
+/// `; for 0.10 in four of five runs, run about 40 rounds (w3 needs most)`, where that is more than planned.
 fn advice(forecast: &Forecast) -> String {
     let needed_s = forecast.needed_s.filter(|needed_s| *needed_s > forecast.phase_s);
     let length = match (needed_s, forecast.needed_rounds) {
         (None, _) => return String::new(),
-        (Some(_), Some(rounds)) => format!("run at least {rounds} rounds"),
-        (Some(needed_s), None) => format!("run each phase at least {}", at_least(needed_s)),
+        (Some(_), Some(rounds)) => format!("run about {rounds} rounds"),
+        (Some(needed_s), None) => format!("run each phase for about {}", rounded(needed_s)),
     };
-    format!("; for {WANTED_WIDTH:.2} in four of five runs, {length}")
+    let most = forecast.phases.iter().find(|phase| phase.needed_s == forecast.needed_s);
+    let most = most.map_or_else(String::new, |phase| format!(" ({} needs most)", phase.id));
+    format!("; for {WANTED_WIDTH:.2} in four of five runs, {length}{most}")
 }
 
 fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {
