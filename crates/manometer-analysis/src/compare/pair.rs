@@ -303,7 +303,8 @@ pub(super) fn compare_phase(
         verdict,
         gate,
         direction: ratio.filter(|_| verdict == PhaseVerdict::Different).map(|ratio| Direction::of(ratio, criterion)),
-        reason: void.or_else(|| {
+        // What was not measured says so itself.
+        reason: void.filter(|_| ratio.is_some()).or_else(|| {
             ends.is_none().then(|| match ratio {
                 None => missing_reason(a, b),
                 Some(_) if sides.is_none() => NO_REPEAT.to_owned(),

@@ -306,6 +306,7 @@ fn a_damaged_recording_is_compared_and_reported() {
     let ids: Vec<&str> = comparison.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids[0], "void-recording", "{ids:?}");
     assert!(ids.contains(&"damaged"), "{ids:?}");
+    assert_eq!(comparison.findings[0].id, "damaged");
     assert!(comparison.phases.iter().all(|phase| phase.verdict == PhaseVerdict::Unknown && phase.reason.is_some()));
 }
 
@@ -447,7 +448,11 @@ fn a_void_phase_of_one_side_is_undecided() {
         for phase in &plan.phases {
             run.event(Event::PhaseStarted { phase: phase.id.clone() });
             for second in 0..60 {
-                if gap && phase.id == "w1" && second >= 25 { run.second += 1 } else { run.tick(1_000.0, 100, None) }
+                if gap && phase.id == "w1" && second >= 25 {
+                    run.second += 1
+                } else {
+                    run.tick(1_000.0 + seed as f64, 100, None)
+                }
             }
             run.event(Event::PhaseEnded { phase: phase.id.clone() });
         }
