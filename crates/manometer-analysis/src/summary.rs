@@ -98,14 +98,18 @@ impl RunSummary {
     }
 
     /// The longest of the phase lengths that are needed where an interval is missing or too wide, with the phase that needs
-    /// it; `None` for a void result, which no length mends.
+    /// it: one with neighbours, where any does; `None` for a void result, which no length mends.
     pub fn longest_needed(&self) -> Option<(&str, &NeededLength)> {
-        let phases = self.phases.iter().filter(|_| self.verdict.grade < Grade::Void);
-        let needed = phases.filter_map(|phase| {
-            let needed = phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref())?;
-            Some((phase.id.as_str(), needed))
-        });
-        needed.max_by(|one, other| one.1.phase_s.total_cmp(&other.1.phase_s))
+        let longest = |has_neighbours: bool| {
+            let phases = self.phases.iter().filter(|phase| (phase.kind == PhaseKind::Pressure) == has_neighbours);
+            let needed = phases.filter_map(|phase| {
+                let needed = phase.pressure.needed.as_ref().or(phase.performance.needed.as_ref())?;
+                Some((phase.id.as_str(), needed))
+            });
+            needed.max_by(|one, other| one.1.phase_s.total_cmp(&other.1.phase_s))
+        };
+        let is_void = self.verdict.grade == Grade::Void;
+        longest(true).or_else(|| longest(false)).filter(|_| !is_void)
     }
 }
 
