@@ -304,9 +304,7 @@ fn a_damaged_recording_is_compared_and_reported() {
     std::fs::write(b.path().join("samples/db.parquet"), "not parquet").unwrap();
     let comparison = compared(a.path(), b.path());
     let ids: Vec<&str> = comparison.findings.iter().map(|finding| finding.id.as_str()).collect();
-    assert_eq!(ids[0], "void-recording", "{ids:?}");
-    assert!(ids.contains(&"damaged"), "{ids:?}");
-    assert_eq!(comparison.findings[0].id, "damaged");
+    assert!(ids.contains(&"void-recording") && ids.contains(&"damaged"), "{ids:?}");
     assert!(comparison.phases.iter().all(|phase| phase.verdict == PhaseVerdict::Unknown && phase.reason.is_some()));
 }
 

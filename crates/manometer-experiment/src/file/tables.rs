@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_measure::{ByteSize, Ratio, Share, Span};
+use manometer_measure::{ByteSize, Ratio, Span};
 use manometer_workload::command::CommandSettings;
 use manometer_workload::files::FilesSettings;
 use manometer_workload::io::IoSettings;
