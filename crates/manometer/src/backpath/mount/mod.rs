@@ -23,6 +23,7 @@ use self::serve::serve;
 use self::source::Source;
 use self::summary::Asked;
 use crate::exit_status::{ExitStatus, wrong_request};
+use crate::output;
 
 /// How long the kernel keeps answers of a directory, which changes through the mount only.
 const KERNEL_CACHE: Duration = Duration::from_secs(1);
@@ -69,6 +70,12 @@ fn mount_directory(args: &Args, path: &Path) -> anyhow::Result<ExitStatus> {
     let counters = files.counters();
     serve(args, files, KERNEL_CACHE, || {
         let (stats, stats_from_cache) = (counters.stats(), counters.stats_from_cache());
+        if counters.too_many() > 0 {
+            let failed = counters.too_many();
+            output::note(&format!(
+                "{failed} look-ups failed for lack of open files: raise the hard limit (`ulimit -Hn`)"
+            ));
+        }
         Asked::Directory { stats, stats_from_cache }
     })
 }
