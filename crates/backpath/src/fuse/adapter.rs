@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags, RenameFlags,
-    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
-    Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, CopyFileRangeFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -58,6 +58,14 @@ impl<F: NodeFileSystem> Adapter<F> {
         if set.is_empty() { handle.stat() } else { self.files.set(number.0, &set) }
     }
 
+    fn listing(&self, number: INodeNo, handle: FileHandle, begins: bool) -> Result<Listing, Errno> {
+        if begins {
+            let names = Arc::new(self.files.list(number.0)?);
+            self.listings.lock().insert(handle.0, names);
+        }
+        self.listings.lock().get(&handle.0).cloned().ok_or(Errno::BADF)
+    }
+
     fn create_at(
         &self,
         parent: INodeNo,
@@ -72,6 +80,11 @@ impl<F: NodeFileSystem> Adapter<F> {
         let next = self.last_handle.fetch_add(1, Ordering::Relaxed) + 1;
         self.open.lock().insert(next, Arc::new(handle));
         FileHandle(next)
+    }
+
+    /// Where others change files, the kernel keeps no copy of what is appended: it would be in the wrong place.
+    fn how(&self, flags: i32) -> FopenFlags {
+        if appends(flags) && self.kernel_cache.is_zero() { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::empty() }
     }
 
     fn entry(&self, reply: ReplyEntry, result: Result<FileAttr, Errno>) {
@@ -193,7 +206,7 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
 
     fn open(&self, _request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.files.open(number.0, writes(flags.0)) {
-            Ok(handle) => reply.opened(self.keep_open(handle), FopenFlags::empty()),
+            Ok(handle) => reply.opened(self.keep_open(handle), self.how(flags.0)),
             Err(errno) => reply.error(code(errno)),
         }
     }
@@ -218,7 +231,7 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
         };
         match create() {
             Ok((attributes, handle)) => {
-                reply.created(&self.kernel_cache, &attributes, Generation(0), handle, FopenFlags::empty());
+                reply.created(&self.kernel_cache, &attributes, Generation(0), handle, self.how(flags));
             }
             Err(errno) => reply.error(code(errno)),
         }
@@ -249,11 +262,15 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
         offset: u64,
         bytes: &[u8],
         _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.handle(handle).and_then(|handle| handle.write(offset, bytes)) {
+        let write = |handle: Arc<F::Handle>| match appends(flags.0) {
+            true => handle.append(bytes),
+            false => handle.write(offset, bytes),
+        };
+        match self.handle(handle).and_then(write) {
             Ok(written) => reply.written(written as u32),
             Err(errno) => reply.error(code(errno)),
         }
@@ -281,12 +298,12 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
         empty(reply, self.handle(handle).and_then(|handle| handle.sync(data_only)));
     }
 
-    /// The names are read once, so that those who change the directory meanwhile change no place in the listing.
+    /// The names are read where a listing begins, so that those who change the directory meanwhile change no place in it.
     fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.files.list(number.0) {
-            Ok(names) => {
+        match self.files.stat(number.0) {
+            Ok(_) => {
                 let next = self.last_handle.fetch_add(1, Ordering::Relaxed) + 1;
-                self.listings.lock().insert(next, Arc::new(names));
+                self.listings.lock().insert(next, Listing::default());
                 reply.opened(FileHandle(next), FopenFlags::empty());
             }
             Err(errno) => reply.error(code(errno)),
@@ -294,8 +311,9 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     }
 
     fn readdir(&self, _request: &Request, number: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let Some(names) = self.listings.lock().get(&handle.0).cloned() else {
-            return reply.error(code(Errno::BADF));
+        let names = match self.listing(number, handle, offset == 0) {
+            Ok(names) => names,
+            Err(errno) => return reply.error(code(errno)),
         };
         let dots = [(b".".to_vec(), number.0, FileType::Directory), (b"..".to_vec(), number.0, FileType::Directory)];
         let all = dots.iter().chain(names.iter()).enumerate().skip(usize::try_from(offset).unwrap_or(usize::MAX));
@@ -317,6 +335,48 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     ) {
         self.listings.lock().remove(&handle.0);
         reply.ok();
+    }
+
+    fn fsyncdir(&self, _request: &Request, _number: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        reply.error(code(Errno::NOSYS));
+    }
+
+    fn getxattr(&self, _request: &Request, _number: INodeNo, _name: &OsStr, _size: u32, reply: ReplyXattr) {
+        reply.error(code(Errno::NOSYS));
+    }
+
+    fn listxattr(&self, _request: &Request, _number: INodeNo, _size: u32, reply: ReplyXattr) {
+        reply.error(code(Errno::NOSYS));
+    }
+
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        _handle: FileHandle,
+        _flags: IoctlFlags,
+        _command: u32,
+        _input: &[u8],
+        _output_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(code(Errno::NOTTY));
+    }
+
+    fn copy_file_range(
+        &self,
+        _request: &Request,
+        _from: INodeNo,
+        _from_handle: FileHandle,
+        _from_offset: u64,
+        _to: INodeNo,
+        _to_handle: FileHandle,
+        _to_offset: u64,
+        _length: u64,
+        _flags: CopyFileRangeFlags,
+        reply: ReplyWrite,
+    ) {
+        reply.error(code(Errno::NOSYS));
     }
 
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
@@ -353,6 +413,10 @@ fn code(errno: Errno) -> fuser::Errno {
 
 fn attribution(request: &Request, mode: u32, umask: u32) -> Attribution {
     Attribution { uid: request.uid(), gid: request.gid(), mode: (mode & !umask & 0o7777) as u16 }
+}
+
+fn appends(flags: i32) -> bool {
+    rustix::fs::OFlags::from_bits_retain(flags as u32).contains(rustix::fs::OFlags::APPEND)
 }
 
 fn writes(flags: i32) -> bool {

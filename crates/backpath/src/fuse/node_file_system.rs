@@ -152,6 +152,8 @@ pub trait Handle: Send + Sync + 'static {
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, Errno>;
     /// Writes bytes at an offset; returns how many.
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Writes bytes at the end, wherever others have moved it; returns how many.
+    fn append(&self, bytes: &[u8]) -> Result<usize, Errno>;
     /// Makes the content durable.
     fn sync(&self, data_only: bool) -> Result<(), Errno>;
     /// The file's attributes, also when it has no name any more.

@@ -1,5 +1,6 @@
 //! A metadata store as what is mounted.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +16,8 @@ use crate::operation::Operation;
 use crate::resolver::Query;
 
 const BLOCK: u64 = 4096;
+/// The bit of a directory that gives its group to what is created in it.
+const SET_GROUP: u16 = 0o2000;
 
 /// A metadata store. It has files, directories and links; times are those of modification.
 pub struct StoredFileSystem<K: KeyValue> {
@@ -90,11 +93,16 @@ impl<K: KeyValue + 'static> NodeFileSystem for StoredFileSystem<K> {
 
     fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
         let path = self.child(directory, name)?;
-        let credentials = Credentials::new(by.uid, by.gid, &[]).with_capabilities(Capabilities::ALL);
+        let above = self.store.stat(directory).map_err(errno)?;
+        let inherits = above.mode & SET_GROUP != 0;
+        let gid = if inherits { above.gid } else { by.gid };
+        let credentials = Credentials::new(by.uid, gid, &[]).with_capabilities(Capabilities::ALL);
         let operation = match object {
             NewObject::Node(FileType::Regular, _) => Operation::Create(&path, by.mode),
             NewObject::Node(..) => return Err(Errno::PERM),
-            NewObject::Directory => Operation::MakeDirectory(&path, by.mode),
+            NewObject::Directory => {
+                Operation::MakeDirectory(&path, if inherits { by.mode | SET_GROUP } else { by.mode })
+            }
             NewObject::Symlink(target) => Operation::Symlink(target, &path),
         };
         self.act(&operation, &credentials)?;
@@ -185,6 +193,10 @@ impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
         self.store.write(self.inode, offset, bytes, nanoseconds((self.clock)())).map_err(errno)
     }
 
+    fn append(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        self.store.append(self.inode, bytes, nanoseconds((self.clock)())).map_err(errno)
+    }
+
     /// Every write is as durable as the key-value store makes it.
     fn sync(&self, _data_only: bool) -> Result<(), Errno> {
         Ok(())
@@ -199,9 +211,19 @@ impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
     }
 }
 
-/// What is no refusal is a failure of the store.
-fn errno<E: std::error::Error>(error: MetadataError<E>) -> Errno {
-    error.errno().map_or(Errno::IO, |refused| Errno::from_raw_os_error(refused.code()))
+/// What is no refusal is a failure of the store: a full disk, or any other.
+fn errno<E: std::error::Error + 'static>(error: MetadataError<E>) -> Errno {
+    match error {
+        MetadataError::Refused(refused) => Errno::from_raw_os_error(refused.code()),
+        MetadataError::KeyValue(error) if is_of_full_disk(&error) => Errno::NOSPC,
+        _ => Errno::IO,
+    }
+}
+
+fn is_of_full_disk(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut kinds = causes.filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind);
+    kinds.any(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
 
 fn stat(attributes: &Attributes) -> Stat {

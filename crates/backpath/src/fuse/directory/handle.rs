@@ -1,12 +1,12 @@
 //! Open files of a directory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use rustix::fs;
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::super::node_file_system::{Handle, Stat};
 use super::known::Known;
@@ -46,6 +46,11 @@ impl Handle for DirectoryHandle {
 
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
         self.change(|| self.file.write_at(bytes, offset).map_err(errno))
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        let bytes = [IoSlice::new(bytes)];
+        self.change(|| rustix::io::pwritev2(&self.file, &bytes, 0, ReadWriteFlags::APPEND))
     }
 
     fn sync(&self, data_only: bool) -> Result<(), Errno> {

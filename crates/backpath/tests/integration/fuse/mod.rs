@@ -1,6 +1,7 @@
 //! What POSIX asks of a file system, through real mounts: the checks of pjdfstest in kind, by a few operations each.
 
 mod identity;
+mod sharing;
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
