@@ -37,7 +37,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Source::Directory(path) => mount_directory(args, path),
         Source::Redis(address) => {
             let prefix = args.prefix.as_deref().unwrap_or("backpath:");
-            let connection = RedisKeyValue::connect(address, prefix).with_context(|| args.source.to_string())?;
+            let connection = RedisKeyValue::connect(address, prefix)
+                // Its text has that of its cause.
+                .map_err(|error| anyhow::anyhow!("{error}"))
+                .with_context(|| args.source.to_string())?;
             mount_store(args, connection)
         }
         Source::Rlsm(folder) => mount_rlsm(args, folder),
@@ -84,12 +87,27 @@ fn mount_directory(args: &Args, path: &Path) -> anyhow::Result<ExitStatus> {
 fn mount_rlsm(args: &Args, folder: &Path) -> anyhow::Result<ExitStatus> {
     use self::rlsm_key_value::RlsmKeyValue;
     let name = || folder.display().to_string();
-    let database = rlsm::Database::open(folder).with_context(name)?;
+    let database = rlsm::Database::open(folder).map_err(explained).with_context(name)?;
     let names = RlsmKeyValue::new(database);
     if names.holds_something_else().with_context(name)? {
         return Ok(wrong_request(format!("{}: the database holds something else: name a new one", folder.display())));
     }
     mount_store(args, names)
+}
+
+/// What to do about a database that cannot be opened.
+#[cfg(feature = "rlsm")]
+fn explained(error: rlsm::Error) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    let is_full = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::StorageFull);
+    if is_full {
+        error.context("the disk is full, and opening a database writes: free some space first")
+    } else {
+        error
+    }
 }
 
 #[cfg(not(feature = "rlsm"))]
