@@ -1,5 +1,5 @@
 """The cache of paths `backpath`: a path is looked up from its end, with one probe at any depth when it is warm
-(Song 2018, seed 002, section 3.2).
+(Song 2018, section 3.2).
 
 ```python
 cache = manometer.backpath.PathCache(capacity=100_000)
@@ -75,6 +75,9 @@ class Credentials:
         unknown = self.capabilities.difference(_CAPABILITIES)
         if unknown:
             raise PathError(22, f"unknown capabilities {sorted(unknown)}: those of {', '.join(_CAPABILITIES)}")
+        for number in (self.uid, self.gid, *self.groups):
+            if not 0 <= number < 1 << 32:
+                raise PathError(22, f"user or group {number}: 0 or above, and below 2**32")
         bits = sum(1 << place for place, name in enumerate(_CAPABILITIES) if name in self.capabilities)
         return (self.uid, self.gid, tuple(self.groups), bits)
 
@@ -124,6 +127,12 @@ class Store(Protocol):
         ...
 
 
+def _checked(found: object, method: str) -> Entry:
+    if not isinstance(found, Entry):
+        raise TypeError(f"the store's {method} returned {type(found).__name__}: an Entry is expected")
+    return found
+
+
 class _NativeStore:
     """A store as the native module asks it."""
 
@@ -131,11 +140,11 @@ class _NativeStore:
         self._store = store
 
     def root(self) -> object:
-        return self._store.root()._tuple()
+        return _checked(self._store.root(), "root")._tuple()
 
     def look_up(self, directory: tuple[int, int, int, int, int, int, int, bytes | None], name: bytes) -> object:
         found = self._store.look_up(_entry(directory), name)
-        return None if found is None else found._tuple()
+        return None if found is None else _checked(found, "look_up")._tuple()
 
 
 @dataclass(frozen=True)

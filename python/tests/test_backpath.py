@@ -128,6 +128,9 @@ def test_wrong_requests_are_refused() -> None:
         insert(cache, "/p", Entry(1, "pipe"))  # type: ignore[arg-type]
     with pytest.raises(PathError, match="sys_admin"):
         cache.lookup("/p", Credentials(1, 1, (), frozenset({"sys_admin"})))  # type: ignore[arg-type]
+    for credentials in [Credentials(-1, 1), Credentials(1, 1 << 32), Credentials(1, 1, (-5,))]:
+        with pytest.raises(PathError, match="user or group"):
+            cache.lookup("/p", credentials)
     with pytest.raises(OverflowError):
         insert(cache, "/p", Entry(-1))
     change = cache.renaming("/a", "/b")

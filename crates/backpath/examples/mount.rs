@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use backpath::Options;
-use backpath::fuse::{DirectoryFileSystem, MountOptions, PathFileSystem, StoredFileSystem, mount};
+use backpath::fuse::{DirectoryFileSystem, MountOptions, NodeFileSystem, StoredFileSystem, mount};
 use backpath::metadata::{MetadataStore, RedisKeyValue};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn serve(files: impl PathFileSystem, source: &str, target: &str, kernel_cache: Duration) -> Result<(), Box<dyn Error>> {
+fn serve(files: impl NodeFileSystem, source: &str, target: &str, kernel_cache: Duration) -> Result<(), Box<dyn Error>> {
     let options = MountOptions { name: source.to_owned(), kernel_cache, threads: 2, allow_other: true };
     Ok(mount(files, Path::new(target), &options, |_| eprintln!("{source} is mounted at {target}"))?)
 }

@@ -1,4 +1,4 @@
-//! The kernel's questions, asked by number, as questions by path.
+//! The kernel's questions to a file system.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -9,89 +9,61 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags, RenameFlags,
-    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
-    Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, CopyFileRangeFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use super::nodes::Nodes;
-use super::path_file_system::{Attribution, FileType, Handle, NewObject, PathFileSystem, SetStat, Stat};
+use super::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Stat};
 use crate::path::NAME_MAX;
 
 type Listing = Arc<Vec<(Vec<u8>, u64, FileType)>>;
-/// Open files by handle, with their inodes.
-type OpenFiles<H> = HashMap<u64, (u64, Arc<H>)>;
+/// Open files by handle.
+type OpenFiles<H> = HashMap<u64, Arc<H>>;
 
-pub(super) struct Adapter<F: PathFileSystem> {
+pub(super) struct Adapter<F: NodeFileSystem> {
     files: F,
     kernel_cache: Duration,
-    nodes: RwLock<Nodes>,
     open: Mutex<OpenFiles<F::Handle>>,
     listings: Mutex<HashMap<u64, Listing>>,
     last_handle: AtomicU64,
 }
 
-impl<F: PathFileSystem> Adapter<F> {
+impl<F: NodeFileSystem> Adapter<F> {
     pub fn new(files: F, kernel_cache: Duration) -> Self {
-        Self {
-            files,
-            kernel_cache,
-            nodes: RwLock::default(),
-            open: Mutex::default(),
-            listings: Mutex::default(),
-            last_handle: AtomicU64::new(0),
-        }
-    }
-
-    fn path(&self, number: INodeNo) -> Result<Vec<u8>, Errno> {
-        self.nodes.read().path(number.0).map(<[u8]>::to_vec).ok_or(Errno::STALE)
-    }
-
-    fn child(&self, parent: INodeNo, name: &OsStr) -> Result<Vec<u8>, Errno> {
-        if name.len() > NAME_MAX {
-            return Err(Errno::NAMETOOLONG);
-        }
-        let mut path = self.path(parent)?;
-        if path == b"/" {
-            path.clear();
-        }
-        path.push(b'/');
-        path.extend_from_slice(name.as_bytes());
-        Ok(path)
-    }
-
-    fn remember(&self, path: &[u8], stat: Stat) -> FileAttr {
-        self.nodes.write().remember(stat.inode, path);
-        attributes(&stat)
-    }
-
-    /// An open file of an object that may have lost its names.
-    fn handle_of(&self, number: INodeNo) -> Option<Arc<F::Handle>> {
-        self.open.lock().values().find(|(inode, _)| *inode == number.0).map(|(_, handle)| Arc::clone(handle))
+        Self { files, kernel_cache, open: Mutex::default(), listings: Mutex::default(), last_handle: AtomicU64::new(0) }
     }
 
     fn handle(&self, handle: FileHandle) -> Result<Arc<F::Handle>, Errno> {
-        self.open.lock().get(&handle.0).map(|(_, handle)| Arc::clone(handle)).ok_or(Errno::BADF)
+        self.open.lock().get(&handle.0).map(Arc::clone).ok_or(Errno::BADF)
     }
 
-    fn stat(&self, number: INodeNo) -> Result<Stat, Errno> {
-        match self.path(number) {
-            Ok(path) => self.files.stat(&path),
-            Err(stale) => self.handle_of(number).ok_or(stale)?.stat(),
+    /// By the open file if the kernel names one.
+    fn stat(&self, number: INodeNo, handle: Option<FileHandle>) -> Result<Stat, Errno> {
+        match handle.and_then(|handle| self.handle(handle).ok()) {
+            Some(handle) => handle.stat(),
+            None => self.files.stat(number.0),
         }
     }
 
-    fn set(&self, number: INodeNo, set: &SetStat) -> Result<Stat, Errno> {
-        match self.path(number) {
-            Ok(path) => self.files.set(&path, set),
-            Err(stale) => {
-                let handle = self.handle_of(number).ok_or(stale)?;
-                set.size.map_or(Ok(()), |size| handle.set_size(size))?;
-                handle.stat()
-            }
+    /// A size is set through the open file if the kernel names one.
+    fn set(&self, number: INodeNo, handle: Option<FileHandle>, mut set: SetStat) -> Result<Stat, Errno> {
+        let handle = handle.and_then(|handle| self.handle(handle).ok());
+        let Some(handle) = handle else { return self.files.set(number.0, &set) };
+        if let Some(size) = set.size.take() {
+            handle.set_size(size)?;
         }
+        if set.is_empty() { handle.stat() } else { self.files.set(number.0, &set) }
+    }
+
+    fn listing(&self, number: INodeNo, handle: FileHandle, begins: bool) -> Result<Listing, Errno> {
+        if begins {
+            let names = Arc::new(self.files.list(number.0)?);
+            self.listings.lock().insert(handle.0, names);
+        }
+        self.listings.lock().get(&handle.0).cloned().ok_or(Errno::BADF)
     }
 
     fn create_at(
@@ -100,17 +72,19 @@ impl<F: PathFileSystem> Adapter<F> {
         name: &OsStr,
         object: NewObject<'_>,
         by: Attribution,
-    ) -> Result<(Vec<u8>, FileAttr), Errno> {
-        let path = self.child(parent, name)?;
-        let stat = self.files.create(&path, object, by)?;
-        let attributes = self.remember(&path, stat);
-        Ok((path, attributes))
+    ) -> Result<FileAttr, Errno> {
+        self.files.create(parent.0, checked(name)?, object, by).map(|stat| attributes(&stat))
     }
 
-    fn keep_open(&self, number: u64, handle: F::Handle) -> FileHandle {
+    fn keep_open(&self, handle: F::Handle) -> FileHandle {
         let next = self.last_handle.fetch_add(1, Ordering::Relaxed) + 1;
-        self.open.lock().insert(next, (number, Arc::new(handle)));
+        self.open.lock().insert(next, Arc::new(handle));
         FileHandle(next)
+    }
+
+    /// Where others change files, the kernel keeps no copy of what is appended: it would be in the wrong place.
+    fn how(&self, flags: i32) -> FopenFlags {
+        if appends(flags) && self.kernel_cache.is_zero() { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::empty() }
     }
 
     fn entry(&self, reply: ReplyEntry, result: Result<FileAttr, Errno>) {
@@ -121,21 +95,18 @@ impl<F: PathFileSystem> Adapter<F> {
     }
 }
 
-impl<F: PathFileSystem> Filesystem for Adapter<F> {
+impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found = self.child(parent, name).and_then(|path| {
-            let stat = self.files.stat(&path)?;
-            Ok(self.remember(&path, stat))
-        });
+        let found = checked(name).and_then(|name| self.files.look_up(parent.0, name)).map(|stat| attributes(&stat));
         self.entry(reply, found);
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, lookups: u64) {
-        self.nodes.write().forget(number.0, lookups);
+        self.files.forget(number.0, lookups);
     }
 
-    fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        match self.stat(number) {
+    fn getattr(&self, _request: &Request, number: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
+        match self.stat(number, handle) {
             Ok(stat) => reply.attr(&self.kernel_cache, &attributes(&stat)),
             Err(errno) => reply.error(code(errno)),
         }
@@ -152,7 +123,7 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
         accessed: Option<TimeOrNow>,
         modified: Option<TimeOrNow>,
         _changed: Option<SystemTime>,
-        _handle: Option<FileHandle>,
+        handle: Option<FileHandle>,
         _created: Option<SystemTime>,
         _flags_changed: Option<SystemTime>,
         _backed_up: Option<SystemTime>,
@@ -161,14 +132,14 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
     ) {
         let mode = mode.map(|mode| (mode & 0o7777) as u16);
         let set = SetStat { mode, uid, gid, size, accessed: accessed.map(time), modified: modified.map(time) };
-        match self.set(number, &set) {
+        match self.set(number, handle, set) {
             Ok(stat) => reply.attr(&self.kernel_cache, &attributes(&stat)),
             Err(errno) => reply.error(code(errno)),
         }
     }
 
     fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
-        match self.path(number).and_then(|path| self.files.read_link(&path)) {
+        match self.files.read_link(number.0) {
             Ok(target) => reply.data(&target),
             Err(errno) => reply.error(code(errno)),
         }
@@ -186,36 +157,26 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
     ) {
         let object = NewObject::Node(type_of_mode(mode), device);
         let made = self.create_at(parent, name, object, attribution(request, mode, umask));
-        self.entry(reply, made.map(|(_, attributes)| attributes));
+        self.entry(reply, made);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
         let made = self.create_at(parent, name, NewObject::Directory, attribution(request, mode, umask));
-        self.entry(reply, made.map(|(_, attributes)| attributes));
+        self.entry(reply, made);
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let object = NewObject::Symlink(target.as_os_str().as_bytes());
         let made = self.create_at(parent, name, object, attribution(request, 0o777, 0));
-        self.entry(reply, made.map(|(_, attributes)| attributes));
+        self.entry(reply, made);
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let done = self.child(parent, name).and_then(|path| {
-            self.files.unlink(&path)?;
-            self.nodes.write().unlink(&path);
-            Ok(())
-        });
-        empty(reply, done);
+        empty(reply, checked(name).and_then(|name| self.files.unlink(parent.0, name)));
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let done = self.child(parent, name).and_then(|path| {
-            self.files.remove_directory(&path)?;
-            self.nodes.write().unlink(&path);
-            Ok(())
-        });
-        empty(reply, done);
+        empty(reply, checked(name).and_then(|name| self.files.remove_directory(parent.0, name)));
     }
 
     fn rename(
@@ -233,30 +194,19 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
             if !flags.is_empty() && !keeps {
                 return Err(Errno::INVAL);
             }
-            let (from, to) = (self.child(parent, name)?, self.child(new_parent, new_name)?);
-            self.files.rename(&from, &to, keeps)?;
-            let is_same = self.files.stat(&from).is_ok();
-            if !is_same {
-                self.nodes.write().rename(&from, &to);
-            }
-            Ok(())
+            self.files.rename((parent.0, checked(name)?), (new_parent.0, checked(new_name)?), keeps)
         };
         empty(reply, rename());
     }
 
     fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let link = || {
-            let (path, new) = (self.path(number)?, self.child(parent, name)?);
-            let stat = self.files.link(&path, &new)?;
-            Ok(self.remember(&new, stat))
-        };
-        self.entry(reply, link());
+        let linked = checked(name).and_then(|name| self.files.link(number.0, parent.0, name));
+        self.entry(reply, linked.map(|stat| attributes(&stat)));
     }
 
     fn open(&self, _request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let opened = self.path(number).and_then(|path| self.files.open(&path, writes(flags.0)));
-        match opened {
-            Ok(handle) => reply.opened(self.keep_open(number.0, handle), FopenFlags::empty()),
+        match self.files.open(number.0, writes(flags.0)) {
+            Ok(handle) => reply.opened(self.keep_open(handle), self.how(flags.0)),
             Err(errno) => reply.error(code(errno)),
         }
     }
@@ -273,13 +223,15 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
     ) {
         let create = || {
             let object = NewObject::Node(FileType::Regular, 0);
-            let (path, attributes) = self.create_at(parent, name, object, attribution(request, mode, umask))?;
-            let handle = self.files.open(&path, writes(flags))?;
-            Ok((attributes, self.keep_open(attributes.ino.0, handle)))
+            let attributes = self.create_at(parent, name, object, attribution(request, mode, umask))?;
+            let handle = self.files.open(attributes.ino.0, writes(flags));
+            // The kernel hears of no object when creation fails.
+            let handle = handle.inspect_err(|_| self.files.forget(attributes.ino.0, 1))?;
+            Ok((attributes, self.keep_open(handle)))
         };
         match create() {
             Ok((attributes, handle)) => {
-                reply.created(&self.kernel_cache, &attributes, Generation(0), handle, FopenFlags::empty());
+                reply.created(&self.kernel_cache, &attributes, Generation(0), handle, self.how(flags));
             }
             Err(errno) => reply.error(code(errno)),
         }
@@ -310,11 +262,15 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
         offset: u64,
         bytes: &[u8],
         _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.handle(handle).and_then(|handle| handle.write(offset, bytes)) {
+        let write = |handle: Arc<F::Handle>| match appends(flags.0) {
+            true => handle.append(bytes),
+            false => handle.write(offset, bytes),
+        };
+        match self.handle(handle).and_then(write) {
             Ok(written) => reply.written(written as u32),
             Err(errno) => reply.error(code(errno)),
         }
@@ -342,12 +298,12 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
         empty(reply, self.handle(handle).and_then(|handle| handle.sync(data_only)));
     }
 
-    /// The names are read once, so that those who change the directory meanwhile change no place in the listing.
+    /// The names are read where a listing begins, so that those who change the directory meanwhile change no place in it.
     fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.path(number).and_then(|path| self.files.list(&path)) {
-            Ok(names) => {
+        match self.files.stat(number.0) {
+            Ok(_) => {
                 let next = self.last_handle.fetch_add(1, Ordering::Relaxed) + 1;
-                self.listings.lock().insert(next, Arc::new(names));
+                self.listings.lock().insert(next, Listing::default());
                 reply.opened(FileHandle(next), FopenFlags::empty());
             }
             Err(errno) => reply.error(code(errno)),
@@ -355,8 +311,9 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
     }
 
     fn readdir(&self, _request: &Request, number: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let Some(names) = self.listings.lock().get(&handle.0).cloned() else {
-            return reply.error(code(Errno::BADF));
+        let names = match self.listing(number, handle, offset == 0) {
+            Ok(names) => names,
+            Err(errno) => return reply.error(code(errno)),
         };
         let dots = [(b".".to_vec(), number.0, FileType::Directory), (b"..".to_vec(), number.0, FileType::Directory)];
         let all = dots.iter().chain(names.iter()).enumerate().skip(usize::try_from(offset).unwrap_or(usize::MAX));
@@ -380,6 +337,48 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
         reply.ok();
     }
 
+    fn fsyncdir(&self, _request: &Request, _number: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        reply.error(code(Errno::NOSYS));
+    }
+
+    fn getxattr(&self, _request: &Request, _number: INodeNo, _name: &OsStr, _size: u32, reply: ReplyXattr) {
+        reply.error(code(Errno::NOSYS));
+    }
+
+    fn listxattr(&self, _request: &Request, _number: INodeNo, _size: u32, reply: ReplyXattr) {
+        reply.error(code(Errno::NOSYS));
+    }
+
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        _handle: FileHandle,
+        _flags: IoctlFlags,
+        _command: u32,
+        _input: &[u8],
+        _output_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(code(Errno::NOTTY));
+    }
+
+    fn copy_file_range(
+        &self,
+        _request: &Request,
+        _from: INodeNo,
+        _from_handle: FileHandle,
+        _from_offset: u64,
+        _to: INodeNo,
+        _to_handle: FileHandle,
+        _to_offset: u64,
+        _length: u64,
+        _flags: CopyFileRangeFlags,
+        reply: ReplyWrite,
+    ) {
+        reply.error(code(Errno::NOSYS));
+    }
+
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
         match self.files.space() {
             Ok(space) => reply.statfs(
@@ -397,6 +396,10 @@ impl<F: PathFileSystem> Filesystem for Adapter<F> {
     }
 }
 
+fn checked(name: &OsStr) -> Result<&[u8], Errno> {
+    if name.len() > NAME_MAX { Err(Errno::NAMETOOLONG) } else { Ok(name.as_bytes()) }
+}
+
 fn empty(reply: ReplyEmpty, done: Result<(), Errno>) {
     match done {
         Ok(()) => reply.ok(),
@@ -410,6 +413,10 @@ fn code(errno: Errno) -> fuser::Errno {
 
 fn attribution(request: &Request, mode: u32, umask: u32) -> Attribution {
     Attribution { uid: request.uid(), gid: request.gid(), mode: (mode & !umask & 0o7777) as u16 }
+}
+
+fn appends(flags: i32) -> bool {
+    rustix::fs::OFlags::from_bits_retain(flags as u32).contains(rustix::fs::OFlags::APPEND)
 }
 
 fn writes(flags: i32) -> bool {

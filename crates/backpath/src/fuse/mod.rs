@@ -1,4 +1,4 @@
-//! A FUSE file system over whoever knows paths: a directory, or a metadata store.
+//! A FUSE file system over a directory, or over a metadata store.
 //!
 //! The kernel asks a FUSE file system for one name at a time and remembers the answers for a while, so that a cache of whole
 //! paths saves little here: what is saved is what one look-up costs the file system below. It is built to be measured,
@@ -6,8 +6,8 @@
 
 mod adapter;
 mod directory;
+mod node_file_system;
 mod nodes;
-mod path_file_system;
 mod stored;
 mod unmounter;
 
@@ -20,7 +20,7 @@ use fuser::{Config, MountOption, Session, SessionACL};
 
 use self::adapter::Adapter;
 pub use self::directory::{DirectoryCounters, DirectoryFileSystem};
-pub use self::path_file_system::{Attribution, FileType, Handle, NewObject, PathFileSystem, SetStat, Space, Stat};
+pub use self::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Space, Stat};
 pub use self::stored::StoredFileSystem;
 pub use self::unmounter::{Unmounted, Unmounter};
 
@@ -42,7 +42,7 @@ pub struct MountOptions {
 /// # Errors
 /// If the kernel refuses the mount, or the connection to it fails.
 pub fn mount(
-    files: impl PathFileSystem,
+    files: impl NodeFileSystem,
     target: &Path,
     options: &MountOptions,
     mounted: impl FnOnce(Unmounter),
@@ -58,11 +58,11 @@ pub fn mount(
 ///
 /// # Errors
 /// If the kernel refuses the mount.
-pub fn spawn(files: impl PathFileSystem, target: &Path, options: &MountOptions) -> io::Result<BackgroundSession> {
+pub fn spawn(files: impl NodeFileSystem, target: &Path, options: &MountOptions) -> io::Result<BackgroundSession> {
     session(files, target, options)?.spawn()
 }
 
-fn session<F: PathFileSystem>(files: F, target: &Path, options: &MountOptions) -> io::Result<Session<Adapter<F>>> {
+fn session<F: NodeFileSystem>(files: F, target: &Path, options: &MountOptions) -> io::Result<Session<Adapter<F>>> {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::FSName(options.name.clone()),

@@ -1,90 +1,214 @@
-//! The kernel's numbers and the paths that they stand for.
+//! The objects that the kernel knows by number, and the names that they are known by.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub(super) const ROOT: u64 = 1;
+/// No path is longer: the walk to the root ends.
+const PATH_BYTES_MAX: usize = 1 << 16;
 
-/// A number is known as long as the kernel remembers it; it has every path under which it was looked up.
-#[derive(Debug, Default)]
-pub(super) struct Nodes(HashMap<u64, Node>);
+/// A number stands for one object from its first look-up until the kernel forgets it.
+#[derive(Debug)]
+pub(super) struct Nodes<O> {
+    by_number: HashMap<u64, Node<O>>,
+    by_name: HashMap<Place, u64>,
+    last_serial: u64,
+}
 
-#[derive(Debug, Default)]
-struct Node {
-    paths: Vec<Box<[u8]>>,
+#[derive(Debug)]
+struct Node<O> {
+    object: Arc<O>,
+    /// Never given twice, unlike the number.
+    serial: u64,
+    places: Vec<Place>,
     lookups: u64,
 }
 
-impl Nodes {
-    pub fn path(&self, number: u64) -> Option<&[u8]> {
-        match number {
-            ROOT => Some(b"/"),
-            _ => self.0.get(&number)?.paths.first().map(|path| &**path),
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Place {
+    directory: u64,
+    serial: u64,
+    name: Box<[u8]>,
+}
+
+impl<O> Nodes<O> {
+    pub fn new(root: O) -> Self {
+        let node = Node { object: Arc::new(root), serial: 0, places: Vec::new(), lookups: 1 };
+        Self { by_number: HashMap::from([(ROOT, node)]), by_name: HashMap::new(), last_serial: 0 }
+    }
+
+    pub fn object(&self, number: u64) -> Option<Arc<O>> {
+        self.by_number.get(&number).map(|node| Arc::clone(&node.object))
+    }
+
+    pub fn serial(&self, number: u64) -> Option<u64> {
+        self.by_number.get(&number).map(|node| node.serial)
+    }
+
+    /// A path that the number is known by.
+    pub fn path(&self, number: u64) -> Option<Vec<u8>> {
+        if number == ROOT {
+            return Some(b"/".to_vec());
+        }
+        self.by_number.get(&number)?.places.iter().find_map(|place| self.path_of(place))
+    }
+
+    /// All paths that the number is known by.
+    pub fn paths(&self, number: u64) -> Vec<Vec<u8>> {
+        match self.by_number.get(&number) {
+            _ if number == ROOT => vec![b"/".to_vec()],
+            Some(node) => node.places.iter().filter_map(|place| self.path_of(place)).collect(),
+            None => Vec::new(),
         }
     }
 
-    /// The kernel was told this number for this path.
-    pub fn remember(&mut self, number: u64, path: &[u8]) {
-        let node = self.0.entry(number).or_default();
-        node.lookups += 1;
-        if !node.paths.iter().any(|known| **known == *path) {
-            node.paths.push(path.into());
+    /// The path of a name in a directory.
+    pub fn child(&self, directory: u64, name: &[u8]) -> Option<Vec<u8>> {
+        self.path_of(&self.place(directory, name)?)
+    }
+
+    /// The kernel is told this number for this name; returns the object's serial number.
+    pub fn remember(&mut self, number: u64, directory: u64, name: &[u8], object: impl FnOnce() -> O) -> u64 {
+        let last_serial = &mut self.last_serial;
+        let node = self.by_number.entry(number).or_insert_with(|| {
+            *last_serial += 1;
+            Node { object: Arc::new(object()), serial: *last_serial, places: Vec::new(), lookups: 0 }
+        });
+        node.lookups += u64::from(number != ROOT);
+        let serial = node.serial;
+        if let Some(place) = self.place(directory, name) {
+            self.put(place, number);
         }
+        serial
+    }
+
+    /// The kernel is told this number for this name once more, if it still stands for the object of this serial number.
+    pub fn remember_again(&mut self, number: u64, serial: u64, directory: u64, name: &[u8]) -> bool {
+        let Some(node) = self.by_number.get_mut(&number).filter(|node| node.serial == serial) else { return false };
+        node.lookups += u64::from(number != ROOT);
+        if let Some(place) = self.place(directory, name) {
+            self.put(place, number);
+        }
+        true
     }
 
     /// The kernel forgets as many look-ups of a number.
     pub fn forget(&mut self, number: u64, lookups: u64) {
-        if let Some(node) = self.0.get_mut(&number) {
-            node.lookups = node.lookups.saturating_sub(lookups);
-            if node.lookups == 0 {
-                self.0.remove(&number);
+        let Some(node) = self.by_number.get_mut(&number).filter(|_| number != ROOT) else { return };
+        node.lookups = node.lookups.saturating_sub(lookups);
+        if node.lookups == 0 {
+            for place in self.by_number.remove(&number).into_iter().flat_map(|node| node.places) {
+                self.by_name.remove(&place);
             }
         }
     }
 
-    /// The path is gone.
-    pub fn unlink(&mut self, path: &[u8]) {
-        self.0.values_mut().for_each(|node| node.paths.retain(|known| **known != *path));
-    }
-
-    /// What was at or below `from` is at or below `to`, and what was there is gone.
-    pub fn rename(&mut self, from: &[u8], to: &[u8]) {
-        for node in self.0.values_mut() {
-            node.paths.retain(|path| rest(path, to).is_none());
-            for path in &mut node.paths {
-                if let Some(rest) = rest(path, from) {
-                    *path = [to, rest].concat().into();
-                }
-            }
+    /// The name is gone.
+    pub fn unlink(&mut self, directory: u64, name: &[u8]) {
+        if let Some(place) = self.place(directory, name) {
+            self.take(&place);
         }
     }
-}
 
-/// What of a path is below another; nothing for the other itself.
-fn rest<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
-    path.strip_prefix(above).filter(|rest| rest.is_empty() || rest[0] == b'/')
+    /// What has one name gets another, and what had that loses it.
+    pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8])) {
+        let (Some(from), Some(to)) = (self.place(from.0, from.1), self.place(to.0, to.1)) else { return };
+        let moved = self.take(&from);
+        self.take(&to);
+        if let Some(number) = moved {
+            self.put(to, number);
+        }
+    }
+
+    fn place(&self, directory: u64, name: &[u8]) -> Option<Place> {
+        Some(Place { directory, serial: self.serial(directory)?, name: name.into() })
+    }
+
+    fn take(&mut self, place: &Place) -> Option<u64> {
+        let number = self.by_name.remove(place)?;
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.places.retain(|known| known != place);
+        }
+        Some(number)
+    }
+
+    /// A name leads to one object.
+    fn put(&mut self, place: Place, number: u64) {
+        if number == ROOT || self.by_name.get(&place) == Some(&number) {
+            return;
+        }
+        self.take(&place);
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.places.push(place.clone());
+            self.by_name.insert(place, number);
+        }
+    }
+
+    /// The path of a name, as long as all directories above it are known.
+    fn path_of(&self, place: &Place) -> Option<Vec<u8>> {
+        let (mut place, mut names, mut length) = (place, Vec::new(), 0);
+        loop {
+            names.push(&place.name);
+            length += place.name.len() + 1;
+            let directory = self.by_number.get(&place.directory).filter(|node| node.serial == place.serial)?;
+            if place.directory == ROOT {
+                break;
+            }
+            place = directory.places.first().filter(|_| length < PATH_BYTES_MAX)?;
+        }
+        Some(names.iter().rev().flat_map(|name| [b"/".as_slice(), name]).flatten().copied().collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn path(nodes: &Nodes<()>, number: u64) -> Option<String> {
+        nodes.path(number).map(|path| String::from_utf8(path).unwrap())
+    }
+
     #[test]
     fn paths_follow_renames_and_numbers_are_forgotten() {
-        let mut nodes = Nodes::default();
-        nodes.remember(2, b"/a");
-        nodes.remember(3, b"/a/f");
-        nodes.remember(3, b"/ab");
-        nodes.remember(4, b"/b/old");
-        nodes.rename(b"/a", b"/b");
-        assert_eq!(nodes.path(2), Some(b"/b".as_slice()));
-        assert_eq!(nodes.path(3), Some(b"/b/f".as_slice()));
-        assert_eq!(nodes.path(4), None, "it was replaced");
-        nodes.unlink(b"/b/f");
-        assert_eq!(nodes.path(3), Some(b"/ab".as_slice()), "the other name is left");
+        let mut nodes = Nodes::new(());
+        nodes.remember(2, ROOT, b"a", || ());
+        nodes.remember(3, 2, b"f", || ());
+        nodes.remember(3, ROOT, b"ab", || ());
+        nodes.remember(4, ROOT, b"b", || ());
+        nodes.rename((ROOT, b"a"), (ROOT, b"b"));
+        assert_eq!(path(&nodes, 2).as_deref(), Some("/b"));
+        assert_eq!(path(&nodes, 3).as_deref(), Some("/b/f"));
+        assert_eq!(path(&nodes, 4), None, "it was replaced");
+        nodes.unlink(2, b"f");
+        assert_eq!(path(&nodes, 3).as_deref(), Some("/ab"), "the other name is left");
         nodes.forget(3, 1);
-        assert!(nodes.path(3).is_some());
+        assert!(nodes.object(3).is_some());
         nodes.forget(3, 1);
-        assert_eq!(nodes.path(3), None);
-        assert_eq!(nodes.path(ROOT), Some(b"/".as_slice()));
+        assert!(nodes.object(3).is_none());
+        assert_eq!(path(&nodes, ROOT).as_deref(), Some("/"));
+    }
+
+    #[test]
+    fn a_number_that_is_given_again_is_another_object() {
+        let mut nodes = Nodes::new(());
+        let first = nodes.remember(2, ROOT, b"a", || ());
+        nodes.remember(3, 2, b"f", || ());
+        nodes.forget(2, 1);
+        let second = nodes.remember(2, ROOT, b"b", || ());
+        assert_ne!(first, second);
+        assert!(!nodes.remember_again(2, first, ROOT, b"b"));
+        assert!(nodes.remember_again(2, second, ROOT, b"b"));
+        assert_eq!(path(&nodes, 3), None, "its directory was the first");
+    }
+
+    #[test]
+    fn directories_that_are_said_to_hold_each_other_have_no_path() {
+        let mut nodes = Nodes::new(());
+        nodes.remember(2, ROOT, b"a", || ());
+        nodes.remember(3, 2, b"b", || ());
+        nodes.unlink(ROOT, b"a");
+        nodes.remember(2, 3, b"c", || ());
+        assert_eq!(path(&nodes, 2), None);
     }
 }

@@ -1,11 +1,14 @@
 //! A metadata store as what is mounted.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::RwLock;
 use rustix::io::Errno;
 
-use super::path_file_system::{Attribution, FileType, Handle, NewObject, PathFileSystem, SetStat, Space, Stat};
+use super::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Space, Stat};
+use super::nodes::Nodes;
 use crate::attributes::{Attributes, Kind};
 use crate::credentials::{Capabilities, Credentials};
 use crate::metadata::{KeyValue, MetadataError, MetadataStore};
@@ -13,17 +16,20 @@ use crate::operation::Operation;
 use crate::resolver::Query;
 
 const BLOCK: u64 = 4096;
+/// The bit of a directory that gives its group to what is created in it.
+const SET_GROUP: u16 = 0o2000;
 
 /// A metadata store. It has files, directories and links; times are those of modification.
 pub struct StoredFileSystem<K: KeyValue> {
     store: Arc<MetadataStore<K>>,
     clock: fn() -> SystemTime,
+    nodes: RwLock<Nodes<()>>,
 }
 
 impl<K: KeyValue + 'static> StoredFileSystem<K> {
     /// Over a store; `clock` tells the time.
     pub fn new(store: MetadataStore<K>, clock: fn() -> SystemTime) -> Self {
-        Self { store: Arc::new(store), clock }
+        Self { store: Arc::new(store), clock, nodes: RwLock::new(Nodes::new(())) }
     }
 
     /// The store, which counts its round trips.
@@ -43,58 +49,99 @@ impl<K: KeyValue + 'static> StoredFileSystem<K> {
         let query = Query::new(path).without_following();
         self.store.open(&query, &Credentials::root()).map(|opened| opened.attributes).map_err(errno)
     }
+
+    fn path(&self, number: u64) -> Result<Vec<u8>, Errno> {
+        self.nodes.read().path(number).ok_or(Errno::STALE)
+    }
+
+    fn child(&self, directory: u64, name: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.nodes.read().child(directory, name).ok_or(Errno::STALE)
+    }
+
+    /// The attributes of what has this name now.
+    fn remembered(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        let stat = stat(&self.attributes(&self.child(directory, name)?)?);
+        self.nodes.write().remember(stat.inode, directory, name, || ());
+        Ok(stat)
+    }
 }
 
-impl<K: KeyValue + 'static> PathFileSystem for StoredFileSystem<K> {
+impl<K: KeyValue + 'static> NodeFileSystem for StoredFileSystem<K> {
     type Handle = StoredHandle<K>;
 
-    fn stat(&self, path: &[u8]) -> Result<Stat, Errno> {
-        self.attributes(path).map(|attributes| stat(&attributes))
+    fn look_up(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        self.remembered(directory, name)
     }
 
-    fn read_link(&self, path: &[u8]) -> Result<Vec<u8>, Errno> {
-        self.attributes(path)?.target.map(|target| target.to_vec()).ok_or(Errno::INVAL)
+    fn forget(&self, number: u64, lookups: u64) {
+        self.nodes.write().forget(number, lookups);
     }
 
-    fn list(&self, path: &[u8]) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno> {
-        let names = self.store.list(path, &Credentials::root()).map_err(errno)?;
+    fn stat(&self, number: u64) -> Result<Stat, Errno> {
+        self.store.stat(number).map(|attributes| stat(&attributes)).map_err(errno)
+    }
+
+    fn read_link(&self, number: u64) -> Result<Vec<u8>, Errno> {
+        let attributes = self.store.stat(number).map_err(errno)?;
+        attributes.target.map(|target| target.to_vec()).ok_or(Errno::INVAL)
+    }
+
+    fn list(&self, number: u64) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno> {
+        let names = self.store.list(&self.path(number)?, &Credentials::root()).map_err(errno)?;
         Ok(names.into_iter().map(|(name, inode, kind)| (name, inode, file_type(kind))).collect())
     }
 
-    fn create(&self, path: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
-        let credentials = Credentials::new(by.uid, by.gid, &[]).with_capabilities(Capabilities::ALL);
+    fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
+        let path = self.child(directory, name)?;
+        let above = self.store.stat(directory).map_err(errno)?;
+        let inherits = above.mode & SET_GROUP != 0;
+        let gid = if inherits { above.gid } else { by.gid };
+        let credentials = Credentials::new(by.uid, gid, &[]).with_capabilities(Capabilities::ALL);
         let operation = match object {
-            NewObject::Node(FileType::Regular, _) => Operation::Create(path, by.mode),
+            NewObject::Node(FileType::Regular, _) => Operation::Create(&path, by.mode),
             NewObject::Node(..) => return Err(Errno::PERM),
-            NewObject::Directory => Operation::MakeDirectory(path, by.mode),
-            NewObject::Symlink(target) => Operation::Symlink(target, path),
+            NewObject::Directory => {
+                Operation::MakeDirectory(&path, if inherits { by.mode | SET_GROUP } else { by.mode })
+            }
+            NewObject::Symlink(target) => Operation::Symlink(target, &path),
         };
         self.act(&operation, &credentials)?;
-        self.stat(path)
+        self.remembered(directory, name)
     }
 
-    fn link(&self, path: &[u8], new: &[u8]) -> Result<Stat, Errno> {
-        self.act(&Operation::Link(path, new), &Credentials::root())?;
-        self.stat(new)
+    fn link(&self, number: u64, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        let (path, new) = (self.path(number)?, self.child(directory, name)?);
+        self.act(&Operation::Link(&path, &new), &Credentials::root())?;
+        self.remembered(directory, name)
     }
 
-    fn unlink(&self, path: &[u8]) -> Result<(), Errno> {
-        self.act(&Operation::Unlink(path), &Credentials::root())
+    fn unlink(&self, directory: u64, name: &[u8]) -> Result<(), Errno> {
+        self.act(&Operation::Unlink(&self.child(directory, name)?), &Credentials::root())?;
+        self.nodes.write().unlink(directory, name);
+        Ok(())
     }
 
-    fn remove_directory(&self, path: &[u8]) -> Result<(), Errno> {
-        self.act(&Operation::RemoveDirectory(path), &Credentials::root())
+    fn remove_directory(&self, directory: u64, name: &[u8]) -> Result<(), Errno> {
+        self.act(&Operation::RemoveDirectory(&self.child(directory, name)?), &Credentials::root())?;
+        self.nodes.write().unlink(directory, name);
+        Ok(())
     }
 
-    fn rename(&self, from: &[u8], to: &[u8], keeps: bool) -> Result<(), Errno> {
-        if keeps && self.attributes(to).is_ok() {
+    fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), keeps: bool) -> Result<(), Errno> {
+        let (old, new) = (self.child(from.0, from.1)?, self.child(to.0, to.1)?);
+        if keeps && self.attributes(&new).is_ok() {
             return Err(Errno::EXIST);
         }
-        self.act(&Operation::Rename(from, to), &Credentials::root())
+        self.act(&Operation::Rename(&old, &new), &Credentials::root())?;
+        // Two names of one object both stay.
+        if self.attributes(&old).is_err() {
+            self.nodes.write().rename(from, to);
+        }
+        Ok(())
     }
 
-    fn set(&self, path: &[u8], set: &SetStat) -> Result<Stat, Errno> {
-        let before = self.attributes(path)?;
+    fn set(&self, number: u64, set: &SetStat) -> Result<Stat, Errno> {
+        let before = self.store.stat(number).map_err(errno)?;
         if let Some(size) = set.size {
             self.store.truncate(before.inode, size, self.now_ns()).map_err(errno)?;
         }
@@ -102,23 +149,23 @@ impl<K: KeyValue + 'static> PathFileSystem for StoredFileSystem<K> {
         if before.kind != Kind::Symlink {
             if set.uid.is_some() || set.gid.is_some() {
                 let (uid, gid) = (set.uid.unwrap_or(before.uid), set.gid.unwrap_or(before.gid));
-                self.act(&Operation::ChangeOwner(path, uid, gid), &Credentials::root())?;
+                self.act(&Operation::ChangeOwner(&self.path(number)?, uid, gid), &Credentials::root())?;
             }
             // A file that changes hands keeps no right to act as its owner.
             let is_given = (set.uid.is_some() || set.gid.is_some()) && before.kind == Kind::File;
             let mode = set.mode.or_else(|| is_given.then_some(before.mode & !0o6000));
             if let Some(mode) = mode.filter(|mode| *mode != before.mode) {
-                self.act(&Operation::ChangeMode(path, mode), &Credentials::root())?;
+                self.act(&Operation::ChangeMode(&self.path(number)?, mode), &Credentials::root())?;
             }
         }
         if let Some(modified) = set.modified {
             self.store.touch(before.inode, nanoseconds(modified)).map_err(errno)?;
         }
-        self.stat(path)
+        self.stat(number)
     }
 
-    fn open(&self, path: &[u8], _writes: bool) -> Result<StoredHandle<K>, Errno> {
-        let inode = self.attributes(path)?.inode;
+    fn open(&self, number: u64, _writes: bool) -> Result<StoredHandle<K>, Errno> {
+        let inode = self.store.stat(number).map_err(errno)?.inode;
         Ok(StoredHandle { store: Arc::clone(&self.store), clock: self.clock, inode })
     }
 
@@ -146,6 +193,10 @@ impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
         self.store.write(self.inode, offset, bytes, nanoseconds((self.clock)())).map_err(errno)
     }
 
+    fn append(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        self.store.append(self.inode, bytes, nanoseconds((self.clock)())).map_err(errno)
+    }
+
     /// Every write is as durable as the key-value store makes it.
     fn sync(&self, _data_only: bool) -> Result<(), Errno> {
         Ok(())
@@ -160,9 +211,19 @@ impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
     }
 }
 
-/// What is no refusal is a failure of the store.
-fn errno<E: std::error::Error>(error: MetadataError<E>) -> Errno {
-    error.errno().map_or(Errno::IO, |refused| Errno::from_raw_os_error(refused.code()))
+/// What is no refusal is a failure of the store: a full disk, or any other.
+fn errno<E: std::error::Error + 'static>(error: MetadataError<E>) -> Errno {
+    match error {
+        MetadataError::Refused(refused) => Errno::from_raw_os_error(refused.code()),
+        MetadataError::KeyValue(error) if is_of_full_disk(&error) => Errno::NOSPC,
+        _ => Errno::IO,
+    }
+}
+
+fn is_of_full_disk(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut kinds = causes.filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind);
+    kinds.any(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
 
 fn stat(attributes: &Attributes) -> Stat {

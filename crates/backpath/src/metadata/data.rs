@@ -41,10 +41,52 @@ impl<K: KeyValue> MetadataStore<K> {
     /// # Errors
     /// `EFBIG` beyond 16 GiB, `ENOENT` for a file that is gone, or the failure of the store.
     pub fn write(&self, inode: u64, offset: u64, bytes: &[u8], now_ns: i64) -> Result<usize, MetadataError<K::Error>> {
+        self.write_where(inode, bytes, now_ns, |_| offset)
+    }
+
+    /// Writes bytes at the end of a file, at most 4 MiB at once; returns how many. Several clients that append to a file all
+    /// find what they wrote.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn append(&self, inode: u64, bytes: &[u8], now_ns: i64) -> Result<usize, MetadataError<K::Error>> {
+        self.write_where(inode, bytes, now_ns, |file| file.size)
+    }
+
+    fn write_where(
+        &self,
+        inode: u64,
+        bytes: &[u8],
+        now_ns: i64,
+        place: impl Fn(&Attributes) -> u64,
+    ) -> Result<usize, MetadataError<K::Error>> {
         let bytes = &bytes[..bytes.len().min(BYTES_PER_CALL)];
+        for _ in 0..ATTEMPTS {
+            let offset = place(&self.stat(inode)?);
+            if self.write_if(inode, offset, bytes, now_ns, |file| place(file) == offset)? {
+                return Ok(bytes.len());
+            }
+        }
+        Err(MetadataError::Contended)
+    }
+
+    /// Writes if the file is still as it has to be; returns whether it did.
+    fn write_if(
+        &self,
+        inode: u64,
+        offset: u64,
+        bytes: &[u8],
+        now_ns: i64,
+        is_right: impl Fn(&Attributes) -> bool,
+    ) -> Result<bool, MetadataError<K::Error>> {
         let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= SIZE_MAX).ok_or(Errno::FileTooLarge)?;
         let numbers = chunks(offset, end);
+        let mut is_written = false;
         self.update(inode, &numbers, |file, before| {
+            is_written = is_right(file);
+            if !is_written {
+                return Vec::new();
+            }
             file.size = file.size.max(end);
             file.modified_ns = now_ns;
             let first = offset / CHUNK * CHUNK;
@@ -53,7 +95,7 @@ impl<K: KeyValue> MetadataStore<K> {
             let parts = numbers.iter().zip(content.chunks(CHUNK as usize));
             parts.map(|(&number, part)| set(inode, number, part)).collect()
         })?;
-        Ok(bytes.len())
+        Ok(is_written)
     }
 
     /// Cuts a file, or lengthens it by zeros.

@@ -1,11 +1,15 @@
 //! Redis: one server. Each call is one script, so that it is atomic and one round trip.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::{Connection, RedisError, Script};
+use redis::{Client, Connection, RedisError, Script};
 
 use super::key_value::{KeyValue, Read, Write};
+
+/// A server that takes longer is not there.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `G` key, `F` map field, `T` map field prefix; each in the store's own key space.
 const READ: &str = r"
@@ -53,9 +57,11 @@ while at <= #ARGV do
 end
 return 1";
 
-/// A connection to a Redis server. Calls of several threads wait for each other.
+/// A connection to a Redis server. Calls of several threads wait for each other. A server that does not answer within 10 s
+/// is an error, and the next call connects anew.
 pub struct RedisKeyValue {
-    connection: Mutex<Connection>,
+    client: Client,
+    connection: Mutex<Option<Connection>>,
     prefix: Vec<u8>,
     read: Script,
     apply: Script,
@@ -68,8 +74,10 @@ impl RedisKeyValue {
     /// # Errors
     /// If the address is none, or nobody answers there.
     pub fn connect(address: &str, prefix: &str) -> Result<Self, RedisError> {
+        let client = Client::open(address)?;
         Ok(Self {
-            connection: Mutex::new(redis::Client::open(address)?.get_connection()?),
+            connection: Mutex::new(Some(connection(&client)?)),
+            client,
             prefix: prefix.as_bytes().to_vec(),
             read: Script::new(READ),
             apply: Script::new(APPLY),
@@ -88,8 +96,29 @@ impl RedisKeyValue {
         arguments.iter().for_each(|argument| {
             invocation.arg(argument.as_slice());
         });
-        invocation.invoke(&mut *self.connection.lock())
+        self.ask(|connection| invocation.invoke(connection))
     }
+
+    /// A connection that failed may still bring the answer to an earlier question: it is not used again.
+    fn ask<T>(&self, question: impl FnOnce(&mut Connection) -> Result<T, RedisError>) -> Result<T, RedisError> {
+        let mut place = self.connection.lock();
+        let mut connected = match place.take() {
+            Some(connected) => connected,
+            None => connection(&self.client)?,
+        };
+        let answer = question(&mut connected);
+        if !answer.as_ref().is_err_and(|error| error.is_io_error() || error.is_unrecoverable_error()) {
+            *place = Some(connected);
+        }
+        answer
+    }
+}
+
+fn connection(client: &Client) -> Result<Connection, RedisError> {
+    let connection = client.get_connection_with_timeout(PATIENCE)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    Ok(connection)
 }
 
 impl KeyValue for RedisKeyValue {
@@ -132,7 +161,7 @@ impl KeyValue for RedisKeyValue {
 
     fn fields(&self, map: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RedisError> {
         self.round_trips.fetch_add(1, Ordering::Relaxed);
-        redis::cmd("HGETALL").arg(self.key(map)).query(&mut *self.connection.lock())
+        self.ask(|connection| redis::cmd("HGETALL").arg(self.key(map)).query(connection))
     }
 
     fn round_trips(&self) -> u64 {

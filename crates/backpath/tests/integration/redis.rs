@@ -2,8 +2,9 @@
 
 use std::process::{Child, Command, Stdio};
 
-use backpath::metadata::RedisKeyValue;
+use backpath::metadata::{KeyValue as _, Read, RedisKeyValue, Write};
 use manometer_testing::{Cause, installed, skip};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::metadata::{check_coherence, check_data, check_round_trips};
 
@@ -63,4 +64,22 @@ fn a_server_that_is_gone_is_an_error_and_an_address_that_is_none_too() {
     drop(server);
     let error = store.open(&backpath::Query::new(b"/"), &crate::support::user(1)).unwrap_err();
     assert_eq!(error.errno(), None, "a failure is no answer: {error}");
+}
+
+#[test]
+fn a_server_that_stops_answering_is_an_error_and_is_asked_again() {
+    if !installed("redis-server") {
+        return skip(Cause::Program, "redis-server is not installed");
+    }
+    let mut server = Server::start();
+    let connection = server.connect("");
+    let value = |name: &str| Write::Set(name.into(), name.into());
+    assert!(connection.apply(&[], &[value("one"), value("two")]).unwrap());
+    let process = Pid::from_child(&server.child);
+    kill_process(process, Signal::STOP).unwrap();
+    let error = connection.read(&[Read::Value(b"one".to_vec())]).unwrap_err();
+    kill_process(process, Signal::CONT).unwrap();
+    assert!(error.is_timeout(), "{error}");
+    let answer = connection.read(&[Read::Value(b"two".to_vec())]).unwrap();
+    assert_eq!(answer, [Some(b"two".to_vec())], "the late answer to the first question is not the second's");
 }

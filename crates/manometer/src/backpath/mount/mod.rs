@@ -23,6 +23,7 @@ use self::serve::serve;
 use self::source::Source;
 use self::summary::Asked;
 use crate::exit_status::{ExitStatus, wrong_request};
+use crate::output;
 
 /// How long the kernel keeps answers of a directory, which changes through the mount only.
 const KERNEL_CACHE: Duration = Duration::from_secs(1);
@@ -36,7 +37,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Source::Directory(path) => mount_directory(args, path),
         Source::Redis(address) => {
             let prefix = args.prefix.as_deref().unwrap_or("backpath:");
-            let connection = RedisKeyValue::connect(address, prefix).with_context(|| args.source.to_string())?;
+            let connection = RedisKeyValue::connect(address, prefix)
+                // Its text has that of its cause.
+                .map_err(|error| anyhow::anyhow!("{error}"))
+                .with_context(|| args.source.to_string())?;
             mount_store(args, connection)
         }
         Source::Rlsm(folder) => mount_rlsm(args, folder),
@@ -69,6 +73,12 @@ fn mount_directory(args: &Args, path: &Path) -> anyhow::Result<ExitStatus> {
     let counters = files.counters();
     serve(args, files, KERNEL_CACHE, || {
         let (stats, stats_from_cache) = (counters.stats(), counters.stats_from_cache());
+        if counters.too_many() > 0 {
+            let failed = counters.too_many();
+            output::note(&format!(
+                "{failed} look-ups failed for lack of open files: raise the hard limit (`ulimit -Hn`)"
+            ));
+        }
         Asked::Directory { stats, stats_from_cache }
     })
 }
@@ -77,12 +87,27 @@ fn mount_directory(args: &Args, path: &Path) -> anyhow::Result<ExitStatus> {
 fn mount_rlsm(args: &Args, folder: &Path) -> anyhow::Result<ExitStatus> {
     use self::rlsm_key_value::RlsmKeyValue;
     let name = || folder.display().to_string();
-    let database = rlsm::Database::open(folder).with_context(name)?;
+    let database = rlsm::Database::open(folder).map_err(explained).with_context(name)?;
     let names = RlsmKeyValue::new(database);
     if names.holds_something_else().with_context(name)? {
         return Ok(wrong_request(format!("{}: the database holds something else: name a new one", folder.display())));
     }
     mount_store(args, names)
+}
+
+/// What to do about a database that cannot be opened.
+#[cfg(feature = "rlsm")]
+fn explained(error: rlsm::Error) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    let is_full = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::StorageFull);
+    if is_full {
+        error.context("the disk is full, and opening a database writes: free some space first")
+    } else {
+        error
+    }
 }
 
 #[cfg(not(feature = "rlsm"))]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use backpath::fuse::{self, MountOptions, PathFileSystem, Unmounted, Unmounter};
+use backpath::fuse::{self, MountOptions, NodeFileSystem, Unmounted, Unmounter};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -18,7 +18,7 @@ use crate::output;
 /// Serves `files` until they are unmounted, and then prints what `asked` says.
 pub fn serve(
     args: &Args,
-    files: impl PathFileSystem,
+    files: impl NodeFileSystem,
     kernel_cache: Duration,
     asked: impl FnOnce() -> Asked,
 ) -> anyhow::Result<ExitStatus> {

@@ -1,5 +1,8 @@
 //! What POSIX asks of a file system, through real mounts: the checks of pjdfstest in kind, by a few operations each.
 
+mod identity;
+mod sharing;
+
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -7,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use backpath::fuse::{DirectoryFileSystem, MountOptions, PathFileSystem, StoredFileSystem, spawn};
+use backpath::fuse::{DirectoryFileSystem, MountOptions, NodeFileSystem, StoredFileSystem, spawn};
 use backpath::metadata::{MemoryKeyValue, MetadataStore};
 use backpath::{Errno, Options};
 use manometer_testing::{Cause, command_as, scratch_directory, skip};
@@ -23,7 +26,7 @@ enum Has {
     FilesAndLinks,
 }
 
-fn with_mount(name: &str, has: Has, files: impl PathFileSystem, check: impl FnOnce(&Path, Has)) {
+fn with_mount(name: &str, has: Has, files: impl NodeFileSystem, check: impl FnOnce(&Path, Has)) {
     let target = tempfile::Builder::new().prefix(name).tempdir_in(scratch_directory()).unwrap();
     fs::set_permissions(target.path(), Permissions::from_mode(0o755)).unwrap();
     let kernel_cache = Duration::from_secs(1);
@@ -51,10 +54,18 @@ impl Guarded {
     }
 }
 
+fn can_mount() -> bool {
+    let can = rustix::process::geteuid().is_root() && File::open("/dev/fuse").is_ok();
+    if !can {
+        skip(Cause::Root, "mounting with FUSE needs root and /dev/fuse");
+    }
+    can
+}
+
 /// On every kind of file system that can be mounted.
 fn everywhere(check: impl Fn(&Path, Has)) {
-    if !rustix::process::geteuid().is_root() || File::open("/dev/fuse").is_err() {
-        return skip(Cause::Root, "mounting with FUSE needs root and /dev/fuse");
+    if !can_mount() {
+        return;
     }
     for cache in [Some(Options::default()), Some(Options { capacity: 4, ..Options::default() }), None] {
         let source = tempfile::tempdir_in(scratch_directory()).unwrap();

@@ -1,4 +1,4 @@
-//! What is mounted: a file system that is asked by path.
+//! What is mounted: a file system that is asked by the kernel's numbers.
 
 use std::time::SystemTime;
 
@@ -121,6 +121,14 @@ pub struct SetStat {
     pub modified: Option<SystemTime>,
 }
 
+impl SetStat {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        let Self { mode, uid, gid, size, accessed, modified } = self;
+        mode.is_none() && uid.or(*gid).is_none() && size.is_none() && accessed.or(*modified).is_none()
+    }
+}
+
 /// Room, in blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Space {
@@ -144,6 +152,8 @@ pub trait Handle: Send + Sync + 'static {
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, Errno>;
     /// Writes bytes at an offset; returns how many.
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Writes bytes at the end, wherever others have moved it; returns how many.
+    fn append(&self, bytes: &[u8]) -> Result<usize, Errno>;
     /// Makes the content durable.
     fn sync(&self, data_only: bool) -> Result<(), Errno>;
     /// The file's attributes, also when it has no name any more.
@@ -152,31 +162,36 @@ pub trait Handle: Send + Sync + 'static {
     fn set_size(&self, size: u64) -> Result<(), Errno>;
 }
 
-/// A file system. Paths are canonical, and no symbolic link is followed. Permissions are the caller's business.
-pub trait PathFileSystem: Send + Sync + 'static {
+/// A file system whose objects are asked for by number. The root is 1; every other object gets its number when a name is
+/// looked up or made, and keeps it until as many look-ups are forgotten. Permissions are the caller's business.
+pub trait NodeFileSystem: Send + Sync + 'static {
     /// Its open files.
     type Handle: Handle;
 
+    /// What has this name in a directory; this is one look-up.
+    fn look_up(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno>;
+    /// As many look-ups of an object are forgotten.
+    fn forget(&self, number: u64, lookups: u64);
     /// The attributes of an object.
-    fn stat(&self, path: &[u8]) -> Result<Stat, Errno>;
+    fn stat(&self, number: u64) -> Result<Stat, Errno>;
     /// Where a symbolic link leads.
-    fn read_link(&self, path: &[u8]) -> Result<Vec<u8>, Errno>;
+    fn read_link(&self, number: u64) -> Result<Vec<u8>, Errno>;
     /// Names in a directory with inodes and types, without `.` and `..`.
-    fn list(&self, path: &[u8]) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno>;
-    /// Creates an object.
-    fn create(&self, path: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno>;
-    /// Gives an object another name.
-    fn link(&self, path: &[u8], new: &[u8]) -> Result<Stat, Errno>;
+    fn list(&self, number: u64) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno>;
+    /// Creates an object; this is one look-up.
+    fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno>;
+    /// Gives an object another name; this is one look-up.
+    fn link(&self, number: u64, directory: u64, name: &[u8]) -> Result<Stat, Errno>;
     /// Removes a name that is not a directory.
-    fn unlink(&self, path: &[u8]) -> Result<(), Errno>;
+    fn unlink(&self, directory: u64, name: &[u8]) -> Result<(), Errno>;
     /// Removes an empty directory.
-    fn remove_directory(&self, path: &[u8]) -> Result<(), Errno>;
+    fn remove_directory(&self, directory: u64, name: &[u8]) -> Result<(), Errno>;
     /// Renames; with `keeps` an object that has the new name stays, and it is an error.
-    fn rename(&self, from: &[u8], to: &[u8], keeps: bool) -> Result<(), Errno>;
+    fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), keeps: bool) -> Result<(), Errno>;
     /// Changes attributes.
-    fn set(&self, path: &[u8], set: &SetStat) -> Result<Stat, Errno>;
+    fn set(&self, number: u64, set: &SetStat) -> Result<Stat, Errno>;
     /// Opens a file for reading, writing or both.
-    fn open(&self, path: &[u8], writes: bool) -> Result<Self::Handle, Errno>;
+    fn open(&self, number: u64, writes: bool) -> Result<Self::Handle, Errno>;
     /// Room on the disk.
     fn space(&self) -> Result<Space, Errno>;
 }

@@ -1,0 +1,311 @@
+//! A directory of the host as what is mounted, with or without a cache of its paths.
+
+mod convert;
+mod handle;
+mod known;
+mod objects;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rustix::fs::{self, AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
+use rustix::io::Errno;
+
+use self::convert::{file_type, raw_type, timespec};
+pub use self::handle::DirectoryHandle;
+use self::known::{Known, Seen};
+use self::objects::{Numbers, held, path_of, stat_of};
+use super::node_file_system::{Attribution, FileType, NewObject, NodeFileSystem, SetStat, Space, Stat};
+use super::nodes::ROOT;
+use crate::cache::{Change, Options};
+
+/// A directory. It holds a handle of every object that the kernel knows, so that the object is meant whatever becomes of its
+/// names. With a cache it must change through the mount only: changes made behind its back are not seen.
+pub struct DirectoryFileSystem {
+    known: Arc<Known>,
+    numbers: Mutex<Numbers>,
+    counters: Arc<DirectoryCounters>,
+}
+
+/// What a mounted directory was asked for, as far as a cache of paths can answer it.
+#[derive(Debug, Default)]
+pub struct DirectoryCounters {
+    stats: AtomicU64,
+    stats_from_cache: AtomicU64,
+    too_many: AtomicU64,
+}
+
+impl DirectoryCounters {
+    /// How often the attributes of a path were asked for.
+    pub fn stats(&self) -> u64 {
+        self.stats.load(Ordering::Relaxed)
+    }
+
+    /// How often the cache had them, or knew that there is nothing.
+    pub fn stats_from_cache(&self) -> u64 {
+        self.stats_from_cache.load(Ordering::Relaxed)
+    }
+
+    /// How many look-ups failed because the process may hold no more objects open.
+    pub fn too_many(&self) -> u64 {
+        self.too_many.load(Ordering::Relaxed)
+    }
+}
+
+impl DirectoryFileSystem {
+    /// A directory; `cache` is how large its cache is, or `None` for a mount that asks the directory every time. The process
+    /// may have as many files open from then on as its hard limit allows.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(directory: &Path, cache: Option<Options>) -> io::Result<Self> {
+        objects::raise_limit();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = fs::open(directory, flags, Mode::empty())?;
+        let numbers = Mutex::new(Numbers::new(&fs::fstat(&root)?));
+        Ok(Self { known: Arc::new(Known::new(root, cache)), numbers, counters: Arc::default() })
+    }
+
+    /// Its counters, which can be read while it is mounted and afterwards.
+    pub fn counters(&self) -> Arc<DirectoryCounters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// What has this name, asked of the host.
+    fn find(&self, directory: u64, name: &[u8]) -> Result<(OwnedFd, Stat), Errno> {
+        let object = held(&*self.known.object(directory)?, name).map_err(|errno| self.limited(errno))?;
+        let found = fs::statat(&object, "", AtFlags::EMPTY_PATH)?;
+        let number = self.numbers.lock().of(found.st_dev, found.st_ino);
+        let stat = stat_of(&object, number)?;
+        Ok((object, stat))
+    }
+
+    /// The kernel is told of what has this name.
+    fn remembered(&self, directory: u64, name: &[u8]) -> Result<Seen, Errno> {
+        let (object, stat) = self.find(directory, name)?;
+        let serial = self.known.nodes.write().remember(stat.inode, directory, name, || object);
+        Ok(Seen { stat, serial })
+    }
+
+    /// Too many open files are not the asking process's.
+    fn limited(&self, errno: Errno) -> Errno {
+        if errno != Errno::MFILE {
+            return errno;
+        }
+        self.counters.too_many.fetch_add(1, Ordering::Relaxed);
+        Errno::NFILE
+    }
+
+    fn reopened(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let object = self.known.object(number)?;
+        fs::open(path_of(&*object), flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.limited(errno))
+    }
+
+    fn asked(&self, number: u64) -> Result<Stat, Errno> {
+        stat_of(&*self.known.object(number)?, number)
+    }
+
+    fn answered_from_cache(&self) {
+        self.counters.stats_from_cache.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl NodeFileSystem for DirectoryFileSystem {
+    type Handle = DirectoryHandle;
+
+    fn look_up(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        self.counters.stats.fetch_add(1, Ordering::Relaxed);
+        let path = self.known.nodes.read().child(directory, name);
+        match self.known.cached(path) {
+            Some(Err(missing)) => {
+                self.answered_from_cache();
+                return Err(missing);
+            }
+            // Unless the object that it was is forgotten, and its handle closed.
+            Some(Ok(Seen { stat, serial })) => {
+                if self.known.nodes.write().remember_again(stat.inode, serial, directory, name) {
+                    self.answered_from_cache();
+                    return Ok(stat);
+                }
+            }
+            None => (),
+        }
+        let asking = self.known.asking(|nodes| nodes.child(directory, name));
+        let found = self.remembered(directory, name);
+        match &found {
+            Ok(seen) => self.known.keep(asking, Some(seen)),
+            Err(Errno::NOENT) => self.known.keep(asking, None),
+            Err(_) => (),
+        }
+        found.map(|seen| seen.stat)
+    }
+
+    fn forget(&self, number: u64, lookups: u64) {
+        self.known.nodes.write().forget(number, lookups);
+    }
+
+    fn stat(&self, number: u64) -> Result<Stat, Errno> {
+        self.counters.stats.fetch_add(1, Ordering::Relaxed);
+        let (path, serial) = {
+            let nodes = self.known.nodes.read();
+            (nodes.path(number), nodes.serial(number).ok_or(Errno::STALE)?)
+        };
+        if let Some(Ok(seen)) = self.known.cached(path)
+            && seen.serial == serial
+        {
+            self.answered_from_cache();
+            return Ok(seen.stat);
+        }
+        let asking = self.known.asking(|nodes| nodes.path(number));
+        let stat = self.asked(number)?;
+        self.known.keep(asking, Some(&Seen { stat: stat.clone(), serial }));
+        Ok(stat)
+    }
+
+    fn read_link(&self, number: u64) -> Result<Vec<u8>, Errno> {
+        fs::readlinkat(&*self.known.object(number)?, "", Vec::new()).map(std::ffi::CString::into_bytes)
+    }
+
+    fn list(&self, number: u64) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno> {
+        let directory = self.reopened(number, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let mut names = Vec::new();
+        for entry in fs::Dir::new(directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                // The number is a hint to readers of directories; the true one comes with the look-up.
+                let number = self.numbers.lock().native(entry.ino());
+                names.push((name.to_vec(), number, file_type(entry.file_type())));
+            }
+        }
+        Ok(names)
+    }
+
+    fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
+        let above = self.known.object(directory)?;
+        let above_stat = fs::statat(&*above, "", AtFlags::EMPTY_PATH)?;
+        let inherits = above_stat.st_mode & 0o2000 != 0;
+        let gid = if inherits { above_stat.st_gid } else { by.gid };
+        let mode = Mode::from_raw_mode(by.mode.into());
+        self.known.change_names(&[(directory, name)], None, || {
+            let with_mode = match object {
+                NewObject::Directory => {
+                    fs::mkdirat(&*above, name, mode)?;
+                    let inherited = if inherits { Mode::SGID } else { Mode::empty() };
+                    Some(mode | inherited)
+                }
+                NewObject::Symlink(target) => {
+                    fs::symlinkat(target, &*above, name)?;
+                    None
+                }
+                NewObject::Node(file_type, device) => {
+                    fs::mknodat(&*above, name, raw_type(file_type), mode, device.into())?;
+                    Some(mode)
+                }
+            };
+            let (object, stat) = self.find(directory, name)?;
+            fs::chownat(&object, "", Some(Uid::from_raw(by.uid)), Some(Gid::from_raw(gid)), AtFlags::EMPTY_PATH)?;
+            // After the owner, whose change clears bits, and whatever this process masks.
+            with_mode.map_or(Ok(()), |mode| fs::chmod(path_of(&object), mode))?;
+            let stat = stat_of(&object, stat.inode)?;
+            self.known.nodes.write().remember(stat.inode, directory, name, || object);
+            Ok(stat)
+        })
+    }
+
+    fn link(&self, number: u64, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        let (object, above) = (self.known.object(number)?, self.known.object(directory)?);
+        let stat = self.asked(number)?;
+        self.known.change_names(&[(directory, name)], Some(&stat), || {
+            fs::linkat(CWD, path_of(&*object), &*above, name, AtFlags::SYMLINK_FOLLOW)?;
+            self.remembered(directory, name).map(|seen| seen.stat)
+        })
+    }
+
+    fn unlink(&self, directory: u64, name: &[u8]) -> Result<(), Errno> {
+        let (_held, stat) = self.find(directory, name)?;
+        self.known.change_names(&[(directory, name)], Some(&stat), || {
+            fs::unlinkat(&*self.known.object(directory)?, name, AtFlags::empty())?;
+            self.known.nodes.write().unlink(directory, name);
+            Ok(())
+        })
+    }
+
+    fn remove_directory(&self, directory: u64, name: &[u8]) -> Result<(), Errno> {
+        let (_held, stat) = self.find(directory, name)?;
+        self.known.change_names(&[(directory, name)], Some(&stat), || {
+            fs::unlinkat(&*self.known.object(directory)?, name, AtFlags::REMOVEDIR)?;
+            self.known.nodes.write().unlink(directory, name);
+            Ok(())
+        })
+    }
+
+    fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), keeps: bool) -> Result<(), Errno> {
+        let (_held, moved) = self.find(from.0, from.1)?;
+        let replaced = self.find(to.0, to.1).ok();
+        if replaced.as_ref().is_some_and(|(_, replaced)| replaced.inode == moved.inode) && !keeps {
+            // Two names of one object both stay.
+            return Ok(());
+        }
+        let (old, new) = (self.known.object(from.0)?, self.known.object(to.0)?);
+        let flags = if keeps { RenameFlags::NOREPLACE } else { RenameFlags::empty() };
+        let rename = || {
+            fs::renameat_with(&*old, from.1, &*new, to.1, flags)?;
+            self.known.nodes.write().rename(from, to);
+            Ok(())
+        };
+        // What is replaced loses a name, and its other names show it.
+        let replaced = replaced.as_ref().map(|(_, replaced)| replaced);
+        self.known.change_names(&[from, to], Some(&moved), || match replaced {
+            Some(replaced) => self.known.change_names(&[to], Some(replaced), rename),
+            None => rename(),
+        })
+    }
+
+    fn set(&self, number: u64, set: &SetStat) -> Result<Stat, Errno> {
+        let object = self.known.object(number)?;
+        let path = path_of(&*object);
+        let stat = self.asked(number)?;
+        let directory = (stat.file_type == FileType::Directory).then(|| self.known.nodes.read().path(number)).flatten();
+        let permission = directory.as_deref().map(Change::Permission);
+        self.known.change_object(number, permission.as_slice(), || {
+            if let Some(size) = set.size {
+                fs::ftruncate(self.reopened(number, OFlags::WRONLY)?, size)?;
+            }
+            if set.uid.is_some() || set.gid.is_some() {
+                let (uid, gid) = (set.uid.map(Uid::from_raw), set.gid.map(Gid::from_raw));
+                fs::chownat(&*object, "", uid, gid, AtFlags::EMPTY_PATH)?;
+            }
+            if let Some(mode) = set.mode {
+                fs::chmod(&path, Mode::from_raw_mode(mode.into()))?;
+            }
+            if set.accessed.is_some() || set.modified.is_some() {
+                let times =
+                    Timestamps { last_access: timespec(set.accessed), last_modification: timespec(set.modified) };
+                fs::utimensat(CWD, &path, &times, AtFlags::empty())?;
+            }
+            stat_of(&*object, number)
+        })
+    }
+
+    fn open(&self, number: u64, writes: bool) -> Result<DirectoryHandle, Errno> {
+        let file = self.reopened(number, if writes { OFlags::RDWR } else { OFlags::RDONLY })?;
+        Ok(DirectoryHandle { file: file.into(), inode: number, known: Arc::clone(&self.known) })
+    }
+
+    fn space(&self) -> Result<Space, Errno> {
+        let space = fs::fstatvfs(&*self.known.object(ROOT)?)?;
+        Ok(Space {
+            block_size: space.f_frsize as u32,
+            blocks: space.f_blocks,
+            free: space.f_bfree,
+            available: space.f_bavail,
+            files: space.f_files,
+            files_free: space.f_ffree,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Objects of the host by open handles, which name them whatever becomes of their paths.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::super::node_file_system::{FileType, Stat};
+use super::super::nodes::ROOT;
+use super::convert::numbered;
+
+/// Numbers from here on stand for objects of other file systems below the directory.
+const FOREIGN: u64 = 1 << 63;
+
+/// The numbers of objects. No two objects have one number at the same time, as long as handles of both are held.
+pub(super) struct Numbers {
+    root: (u64, u64),
+    foreign: HashMap<(u64, u64), u64>,
+}
+
+impl Numbers {
+    pub fn new(root: &fs::Stat) -> Self {
+        Self { root: (root.st_dev, root.st_ino), foreign: HashMap::new() }
+    }
+
+    /// On the root's file system it is the inode's, but that the root is 1 and changes places with what has this number.
+    pub fn of(&mut self, device: u64, inode: u64) -> u64 {
+        if device == self.root.0 && inode < FOREIGN {
+            return self.native(inode);
+        }
+        let next = FOREIGN + self.foreign.len() as u64;
+        *self.foreign.entry((device, inode)).or_insert(next)
+    }
+
+    pub fn native(&self, inode: u64) -> u64 {
+        match inode {
+            _ if inode == self.root.1 => ROOT,
+            ROOT => self.root.1,
+            _ => inode,
+        }
+    }
+}
+
+/// A handle of what has this name: not to be read, and not following a link.
+pub(super) fn held(directory: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    fs::openat(directory, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// The object of a handle as a path that leads nowhere else.
+pub(super) fn path_of(object: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
+}
+
+/// Its attributes. The kernel judges by the mode alone: what has an access control list is its owner's and root's.
+pub(super) fn stat_of(object: impl AsFd, number: u64) -> Result<Stat, Errno> {
+    let object = object.as_fd();
+    let mut stat = numbered(&fs::statat(object, "", AtFlags::EMPTY_PATH)?, number);
+    if stat.file_type != FileType::Symlink && has_list(&path_of(object)) {
+        stat.mode &= 0o7700;
+    }
+    Ok(stat)
+}
+
+/// Every list is too large for one byte. Where nobody can tell, there may be one.
+fn has_list(path: &str) -> bool {
+    let size = fs::getxattr(path, "system.posix_acl_access", &mut [0_u8; 1]);
+    !matches!(size, Err(Errno::NODATA | Errno::OPNOTSUPP))
+}
+
+/// Lets the process hold as many handles as it may.
+pub(super) fn raise_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // A process that may not has the limit that it had.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
