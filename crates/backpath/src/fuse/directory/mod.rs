@@ -126,13 +126,13 @@ impl NodeFileSystem for DirectoryFileSystem {
                 return Err(missing);
             }
             // Unless the object that it was is forgotten, and its handle closed.
-            Some(Ok(Seen { stat, serial })) => {
-                if self.known.nodes.write().remember_again(stat.inode, serial, directory, name) {
-                    self.answered_from_cache();
-                    return Ok(stat);
-                }
+            Some(Ok(Seen { stat, serial }))
+                if self.known.nodes.write().remember_again(stat.inode, serial, directory, name) =>
+            {
+                self.answered_from_cache();
+                return Ok(stat);
             }
-            None => (),
+            Some(Ok(_)) | None => (),
         }
         let asking = self.known.asking(|nodes| nodes.child(directory, name));
         let found = self.remembered(directory, name);
