@@ -126,6 +126,11 @@ fn unknown_unit(metric: &str, unit: &str, expected: &'static str) -> CriterionEr
     CriterionError::UnknownUnit { metric: metric.to_owned(), unit: unit.to_owned(), expected }
 }
 
+/// Whether a criterion is a percentile of latencies.
+pub(crate) fn is_latency(criterion: &Criterion) -> bool {
+    matches!(Metric::of(criterion), Ok(Metric::Latency { .. }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,10 +11,10 @@ use statrs::distribution::{ContinuousCDF as _, FisherSnedecor};
 use crate::estimate::NeededLength;
 use crate::interleaved::{MIN_ROUNDS, width_over_rounds};
 use crate::pressure::{Performance, pressure_interval};
+use crate::prose::capitalised;
 use crate::statistics::SampleMean;
 use crate::statistics::batches::MOST_BATCHES;
 use crate::statistics::memory::WAVE_SAMPLES;
-use crate::verdict::capitalised;
 
 /// An interval of a pressure that is wider than this is too wide: a tenth of the performance in `w0`.
 pub const GREATEST_WIDTH: f64 = 0.10;

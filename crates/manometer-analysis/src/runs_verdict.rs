@@ -11,10 +11,11 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 use crate::compare::judge_comparison;
 use crate::compare::run_findings::{MAX_IN_CLAUSE, in_own_words, named};
 use crate::estimate::IntervalEstimate;
+use crate::prose::capitalised;
 use crate::statistics::SIGNIFICANCE;
 use crate::statistics::holm::adjusted;
 use crate::summary::RunSummary;
-use crate::verdict::{Conclusion, Grade, Reason, Verdict, capitalised, enumerated, swept};
+use crate::verdict::{Conclusion, Grade, Reason, Verdict, enumerated, swept};
 
 /// One of the runs.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use manometer_measure::latency_log::response_tag;
 use manometer_measure::plan::{BetterDirection, Criterion};
 use manometer_measure::{Event, PhaseKind, Recording};
 
-use crate::criterion::Metric;
+use crate::criterion::is_latency;
 use crate::estimate::IntervalEstimate;
 use crate::fairness::{Tenant, fairness};
 use crate::fidelity::Fidelity;
@@ -60,11 +60,6 @@ pub fn summarise(recording: &Recording) -> RunSummary {
         replays: replays(recording),
         findings,
     }
-}
-
-/// Whether a criterion is a percentile of latencies.
-pub(crate) fn is_latency(criterion: &Criterion) -> bool {
-    matches!(Metric::of(criterion), Ok(Metric::Latency { .. }))
 }
 
 /// The pressures of one phase by metric.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::estimate::{IntervalEstimate, LatencySummary, MeanEstimate, NeededLength};
 use crate::fidelity::Fidelity;
+pub use crate::scale::{ScaleState, ScaleTest, ScaleTestMethod, UntestedPhase};
 use crate::verdict::{GoalResult, Grade, Verdict};
 
 /// An operation with fewer requests than this share is none of the main ones.
@@ -111,50 +112,6 @@ impl RunSummary {
         let is_void = self.verdict.grade == Grade::Void;
         longest(true).or_else(|| longest(false)).filter(|_| !is_void)
     }
-}
-
-/// A phase with a pressure that is on no step of the scale.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UntestedPhase {
-    /// The phase's id.
-    pub id: String,
-    /// Why it could not be tested.
-    pub reason: String,
-}
-
-/// The test of two phases on the pressure scale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScaleTest {
-    /// The phase that is earlier in the plan.
-    pub a: String,
-    /// The later phase.
-    pub b: String,
-    /// How they were tested.
-    pub method: ScaleTestMethod,
-    /// The p-value of equal performances, Holm-corrected over all pairs of the scale.
-    pub p_value: f64,
-    /// Whether they differ significantly. If not, they are not shown to be equal: only not shown to differ.
-    pub differ: bool,
-}
-
-/// How two phases of the pressure scale were tested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScaleTestMethod {
-    /// Welch's test of the means of the criterion.
-    Welch,
-    /// A paired t test over the rounds of an interleaved plan.
-    PairedRounds,
-}
-
-/// Where a phase is on the pressure scale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScaleState {
-    /// On a step: it was tested against the others.
-    Tested,
-    /// On no step: it has a pressure and could not be tested.
-    Untested,
 }
 
 /// The results of all rounds of an interleaved plan together.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::initial_state::{InitialState, different_states};
 use super::workloads::{SweptSettings, Workloads, unlike_workloads};
 use crate::findings::{Rule, serious};
+use crate::prose::shortened;
 
 /// A condition that should be equal.
 struct Condition {
@@ -243,15 +244,6 @@ fn difference(condition: &Condition, index: usize, recordings: &[(&Path, &Condit
     let differs = if values.contains(UNKNOWN) { "may differ" } else { "differs" };
     let sentence = format!("The {} {differs}: {values}. This may explain a difference.", condition.name);
     Some(condition.rule.finding(None, &sentence))
-}
-
-/// The first folder, and the number of the others.
-pub(super) fn shortened(dirs: &[String]) -> String {
-    match dirs {
-        [only] => only.clone(),
-        [first, others @ ..] => format!("{first} and {} more", others.len()),
-        [] => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! How long the phases of both sides have to be for a comparison of single runs to decide the gate.
 
-use super::pair::Measurement;
-use super::runs::RunPhase;
+use super::runs::{Measurement, RunPhase};
 
 /// The lengths that the sides need, in seconds; `None` for a side that is long enough, and where no length is known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -14,7 +14,7 @@ use super::gate::GateResult;
 use super::judge::judge_runs_compared;
 use super::needed_lengths::NeededLengths;
 use super::run_findings::{Side, run_findings};
-use super::runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase};
+use super::runs::{ComparedRun, ComparedRuns, Measurement, RunGroup, RunPhase};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty, runs_needed};
 use super::workloads::SweptSettings;
 use crate::estimate::IntervalEstimate;
@@ -215,9 +215,6 @@ fn matching_groups<'a, 'b>(a: &'b [RunGroup<'a>], b: &'b [RunGroup<'a>]) -> Vec<
     let in_b = |group_a: &&RunGroup<'a>| b.iter().find(|group_b| group_b.settings == group_a.settings);
     a.iter().filter_map(|group_a| Some((group_a, in_b(&group_a)?))).collect()
 }
-
-/// A phase as measured in a run.
-pub(super) type Measurement<'a> = (&'a ComparedRun, &'a RunPhase);
 
 /// `phase` in every run of `group` that has it.
 fn measurements<'a>(phase: &RunPhase, group: &RunGroup<'a>) -> Vec<Measurement<'a>> {

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::conditions::Conditions;
 use super::error::CompareError;
+use crate::criterion::is_latency;
 use crate::findings::evaluate_rules;
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
 use crate::statistics::bootstrap::BatchNoise;
-use crate::summarise::is_latency;
 use crate::verdict::{Grade, Reason, Verdict, judge, judged_by};
 
 /// One recording, or the runs of one folder.
@@ -263,3 +263,6 @@ impl RunPhase {
         }
     }
 }
+
+/// A phase as measured in a run.
+pub(super) type Measurement<'a> = (&'a ComparedRun, &'a RunPhase);

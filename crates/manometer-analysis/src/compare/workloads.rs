@@ -10,6 +10,7 @@ use manometer_measure::plan::Plan;
 use serde_json::Value;
 
 use crate::findings::{Rule, serious, with_strength};
+use crate::prose::shortened;
 use crate::verdict::enumerated;
 
 /// The most settings named in a finding.
@@ -167,11 +168,8 @@ pub(super) struct SettingDifference {
 impl SettingDifference {
     /// `primary.threads is 5 in a and 9 in b`.
     fn text(&self) -> String {
-        let values: Vec<String> = self
-            .values
-            .iter()
-            .map(|(value, names)| format!("{value} in {}", super::conditions::shortened(names)))
-            .collect();
+        let values: Vec<String> =
+            self.values.iter().map(|(value, names)| format!("{value} in {}", shortened(names))).collect();
         format!("`{}` is {}", self.key, enumerated(&values))
     }
 

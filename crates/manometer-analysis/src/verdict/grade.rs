@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::findings::{self, Rule};
 use crate::phase_result::{PhaseResult, baseline};
+use crate::prose::capitalised;
 
 /// What a result may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -163,12 +164,6 @@ impl Reason {
             _ => format!("{} in {}", self.clause, self.phases.join(", ")),
         }
     }
-}
-
-/// `sentence` with its first letter in upper case.
-pub(crate) fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The verdict on a recording whose phases have these `results`, by a criterion that is a percentile of latencies or not.

@@ -8,11 +8,12 @@ use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
 use manometer_measure::{Event, PhaseKind, Recording, engine};
 
 use super::claim::{Claim, Percent, effect, metric_name, range};
-use super::grade::{Conclusion, Grade, Verdict, capitalised};
+use super::grade::{Conclusion, Grade, Verdict};
 use super::performance::performance_claim;
 use super::setting::SentenceSubject;
 use crate::estimate::{IntervalEstimate, NeededLength};
 use crate::phase_result::{PhaseResult, baseline, compared_phases};
+use crate::prose::capitalised;
 use crate::scale::PressureScale;
 
 /// A loss of at most this share is none that matters, unless the experiment has a goal.

@@ -6,7 +6,6 @@
 //! conclusion, the greatest threat first. Headlines, tables, pages, gates and machine forms say what is computed there.
 
 mod claim;
-mod forecast;
 mod goal;
 mod grade;
 mod headline;
@@ -15,13 +14,12 @@ mod performance;
 mod setting;
 mod watched_device;
 
-pub use self::forecast::{Forecast, PhaseForecast, PlannedExperiment, PlannedLength, WANTED_WIDTH, forecast};
 pub use self::goal::{GoalResult, PhaseGoal, all_met};
 pub use self::grade::{Conclusion, Grade, Reason, Verdict};
 pub use self::watched_device::WatchedDevice;
 
 pub(crate) use self::goal::goal_result;
-pub(crate) use self::grade::{capitalised, judge};
+pub(crate) use self::grade::judge;
 pub(crate) use self::headline::headline;
 pub(crate) use self::paced::{judged_by, main_operation, with_criterion};
 pub(crate) use self::setting::{enumerated, swept};

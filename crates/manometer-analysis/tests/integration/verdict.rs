@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use manometer_analysis::forecast::{PlannedExperiment, PlannedLength, forecast};
 use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs};
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
-use manometer_analysis::verdict::{Conclusion, Grade, PlannedExperiment, PlannedLength, forecast};
+use manometer_analysis::verdict::{Conclusion, Grade};
 use manometer_measure::Column;
 use manometer_measure::event::{Event, RunStatus, ThreatStrength};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, PlanGoal};

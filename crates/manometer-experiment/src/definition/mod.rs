@@ -16,7 +16,7 @@ mod workload;
 
 use std::path::PathBuf;
 
-use manometer_analysis::verdict::PlannedLength;
+use manometer_analysis::forecast::PlannedLength;
 use manometer_measure::event::Finding;
 use manometer_measure::plan::{Criterion, PlanGoal};
 use manometer_measure::{ByteSize, Span};

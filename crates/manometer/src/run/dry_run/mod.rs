@@ -3,7 +3,7 @@
 mod json;
 mod text;
 
-use manometer_analysis::verdict::{Forecast, PlannedExperiment, forecast};
+use manometer_analysis::forecast::{Forecast, PlannedExperiment, forecast};
 use manometer_experiment::plan::plan;
 use manometer_experiment::queue::PlannedRun;
 use manometer_experiment::queue::dry_run::DryRun;

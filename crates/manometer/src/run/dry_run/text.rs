@@ -1,7 +1,7 @@
 //! The dry run as text.
 
+use manometer_analysis::forecast::{Forecast, WANTED_WIDTH};
 use manometer_analysis::needed_length::duration as rounded;
-use manometer_analysis::verdict::{Forecast, WANTED_WIDTH};
 use manometer_experiment::definition::format_settings;
 use manometer_experiment::isolate;
 use manometer_experiment::queue::PlannedRun;

@@ -7,11 +7,11 @@ use manometer_measure::plan::{Phase, Plan};
 use manometer_measure::{PhaseKind, Recording};
 use serde::Serialize;
 
-use super::paced::judged_by;
 use crate::compare::differences_from_plan;
 use crate::needed_length::{ComparedPhases, narrow_purpose};
 use crate::phase_result::{PhaseResult, baseline, compared_phases, evaluate_phases};
 use crate::recording_data::RecordingData;
+use crate::verdict::judged_by;
 
 /// The width of a pressure's interval that tells a loss of a tenth from none.
 pub const WANTED_WIDTH: f64 = 0.1;
