@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal
-from weakref import WeakKeyDictionary, WeakSet, finalize
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,8 @@ __all__ = ["Mapping", "open"]
 
 _END = (1 << 64) - 1
 
-# The memory that views show keeps its mapping alive.
-_mapping_of: WeakKeyDictionary[ctypes.Array[ctypes.c_ubyte], Mapping] = WeakKeyDictionary()
+# The memory that views show keeps its mapping alive: by the memory's `id`.
+_mapping_of: dict[int, Mapping] = {}
 
 
 class Mapping:
@@ -55,7 +55,6 @@ class Mapping:
         """Created by `open`."""
         self._native = native
         self._writable = writable
-        self._exported: WeakSet[ctypes.Array[ctypes.c_ubyte]] = WeakSet()
         # Views are made, and the mapping ended or resized, by one thread at a time.
         self._lock = threading.Lock()
         # Also when the interpreter ends with views left, whose memory has to stay.
@@ -86,8 +85,8 @@ class Mapping:
             if length == 0:
                 return memoryview(bytearray() if self._writable else b"")
             exported = (ctypes.c_ubyte * length).from_address(address)
-            self._exported.add(exported)
-            _mapping_of[exported] = self
+            _mapping_of[id(exported)] = self
+            finalize(exported, _mapping_of.pop, id(exported)).atexit = False
         view = memoryview(exported).cast("B")
         return view if self._writable else view.toreadonly()
 
@@ -174,7 +173,7 @@ class Mapping:
             self._native.close()
 
     def _check_no_views(self, done: str) -> None:
-        count = len(self._exported)
+        count = sum(mapping is self for mapping in list(_mapping_of.values()))
         if count:
             raise BufferError(f"a mapping with views cannot be {done}: delete its {count} views and arrays first")
 

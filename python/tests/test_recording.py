@@ -39,7 +39,8 @@ def test_a_recording_has_a_headline_and_a_verdict(recording: manometer.Recording
 
 def test_runs_have_a_headline_and_a_verdict_together(sweep: manometer.Recordings) -> None:
     assert sweep.verdict.grade in ("indicative", "void")
-    assert "KiB blocks" in sweep.headline
+    # Runs that a busy host voids leave no pressure to compare.
+    assert "KiB blocks" in sweep.headline or "none with a pressure" in sweep.headline
 
 
 def test_phases_have_their_settings_and_pressures(recording: manometer.Recording) -> None:
