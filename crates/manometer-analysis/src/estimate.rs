@@ -55,6 +55,11 @@ impl IntervalEstimate {
         }
     }
 
+    /// Whether the interval lies wholly above or below 0; not without an interval.
+    pub(crate) fn excludes_0(&self) -> bool {
+        self.ci_low.zip(self.ci_high).is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+    }
+
     /// A number that was not measured, and why.
     pub(crate) fn missing(reason: &str) -> Self {
         Self { reason: Some(reason.to_owned()), ..Self::default() }

@@ -56,11 +56,8 @@ impl<'a> Evidence<'a> {
     pub(super) fn largest_pressure(&self) -> (f64, bool) {
         let under_pressure =
             self.results.iter().filter(|one| one.phase.kind == PhaseKind::Pressure && one.phase.running.len() > 1);
-        let sizes = under_pressure.filter_map(|result| {
-            let pressure = &result.pressure;
-            let excludes_0 = pressure.ci_low.zip(pressure.ci_high).is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-            Some((pressure.value?.abs(), excludes_0))
-        });
+        let sizes =
+            under_pressure.filter_map(|result| Some((result.pressure.value?.abs(), result.pressure.excludes_0())));
         let by_evidence = |one: &(f64, bool), other: &(f64, bool)| one.1.cmp(&other.1).then(one.0.total_cmp(&other.0));
         sizes.max_by(by_evidence).unwrap_or((0.0, false))
     }

@@ -34,8 +34,7 @@ impl CarryOver {
     pub fn largest(&self) -> Option<&(String, IntervalEstimate)> {
         let size = |one: &&(String, IntervalEstimate)| {
             let estimate = &one.1;
-            let excludes_0 = estimate.ci_low.zip(estimate.ci_high).is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-            (excludes_0, estimate.value.map_or(0.0, f64::abs))
+            (estimate.excludes_0(), estimate.value.map_or(0.0, f64::abs))
         };
         self.effects.iter().max_by(|one, other| {
             let ((one_excludes, one), (other_excludes, other)) = (size(one), size(other));
