@@ -37,14 +37,15 @@ def test_a_plan_tells_what_would_run(experiment: manometer.Experiment, tmp_path:
     assert not (tmp_path / "data").exists(), "nothing was started"
 
 
-def test_a_file_a_text_and_a_dictionary_are_one_experiment(tmp_path: Path) -> None:
+def test_a_file_a_text_and_a_dictionary_are_one_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "short.toml"
     path.write_text(SHORT)
     changes = {"device.directory": str(tmp_path / "data"), "plan.phase": "2s"}
     sources = [path, str(path), SHORT, DICTIONARY]
     plans = [manometer.Experiment(source, changes=changes).plan()["runs"] for source in sources]
     assert all(plan == plans[0] for plan in plans)
-    assert not list(Path().glob(".manometer-*"))
+    assert not list(tmp_path.glob(".manometer-*"))
 
 
 def test_events_come_as_they_happen(experiment: manometer.Experiment, tmp_path: Path) -> None:
