@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use manometer_measure::plan::Settings;
+use manometer_measure::plan::{Plan, Settings};
 use manometer_measure::{Phase, PhaseKind, PlannedWorkload, Recording};
 
 use crate::criterion::ThroughputUnit;
@@ -15,6 +15,7 @@ use crate::phase_outcome::{PhaseOutcome, phase_outcome};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
+use crate::statistics::holm::adjusted;
 use crate::statistics::memory::sample_means;
 use crate::steady_state::{SteadyStateTest, WarmUp, visible_warm_up};
 use crate::time_series::{TimeSeries, throughput};
@@ -32,12 +33,19 @@ pub(crate) struct PhaseResult<'a> {
     pub(crate) steady_state: Option<SteadyStateTest>,
     pub(crate) warm_up: Option<WarmUp>,
     pub(crate) neighbours: BTreeMap<String, Performance>,
+    /// Whether the primary runs alone in it, with the settings of `w0`.
+    pub(crate) repeats_baseline: bool,
 }
 
 impl PhaseResult<'_> {
     /// The phase's id.
     pub(crate) fn id(&self) -> &str {
         &self.phase.id
+    }
+
+    /// Whether something in it differs from `w0`: a neighbour runs, or the primary has other settings.
+    pub(crate) fn is_under_pressure(&self) -> bool {
+        self.phase.kind == PhaseKind::Pressure && !self.repeats_baseline
     }
 
     /// Whether the performance of any workload was measured.
@@ -73,7 +81,16 @@ pub(crate) fn evaluate_phases<'a>(recording: &'a Recording, data: &RecordingData
     let pressures: Vec<IntervalEstimate> =
         results.iter().map(|result| primary_pressure(recording, &results, result)).collect();
     results.iter_mut().zip(pressures).for_each(|(result, pressure)| result.pressure = pressure);
+    correct_drifts(&mut results);
     results
+}
+
+/// Corrects the tests for drift over the phases (Holm): of twenty steady ones, one drifts by chance.
+fn correct_drifts(results: &mut [PhaseResult<'_>]) {
+    let mut tests: Vec<&mut SteadyStateTest> =
+        results.iter_mut().filter_map(|result| result.steady_state.as_mut()).collect();
+    let p_values: Vec<f64> = tests.iter().map(|test| test.drift_p_value).collect();
+    tests.iter_mut().zip(adjusted(&p_values)).for_each(|(test, p_value)| test.drift_p_value = p_value);
 }
 
 /// A series, or why there is none.
@@ -128,20 +145,19 @@ fn evaluate<'a>(recording: &'a Recording, measured: Vec<MeasuredPhase<'a>>) -> V
             phase.extend(performance.map(|performance| (neighbour.name.clone(), performance)));
         }
     }
-    let has_primary = recording.plan.primary().is_some();
     let results = measured.into_iter().zip(performances).zip(neighbours);
     results
-        .map(|((measured, performance), neighbours)| result(measured, performance, neighbours, has_primary))
+        .map(|((measured, performance), neighbours)| result(&recording.plan, measured, performance, neighbours))
         .collect()
 }
 
-fn result(
-    measured: MeasuredPhase<'_>,
+fn result<'a>(
+    plan: &Plan,
+    measured: MeasuredPhase<'a>,
     performance: Option<Performance>,
     neighbours: BTreeMap<String, Performance>,
-    has_primary: bool,
-) -> PhaseResult<'_> {
-    let least_steady = if has_primary { None } else { least_steady(&measured) };
+) -> PhaseResult<'a> {
+    let least_steady = if plan.primary().is_some() { None } else { least_steady(&measured) };
     let MeasuredPhase { phase, outcome, criterion, blocks, .. } = measured;
     let length_s = outcome.time().map_or(0.0, MeasuredTime::seconds);
     let whole = criterion.as_ref().ok().filter(|_| blocks.is_empty());
@@ -153,6 +169,7 @@ fn result(
         steady_state: whole.and_then(|series| SteadyStateTest::of(series, length_s)).or(least_steady),
         warm_up: whole.and_then(visible_warm_up),
         neighbours,
+        repeats_baseline: repeats_baseline(plan, phase),
         values: criterion.map(|series| series.values).unwrap_or_default(),
         blocks,
         outcome,
@@ -206,6 +223,13 @@ fn neighbour_series(
     let samples = data.samples(&neighbour.name).ok_or_else(|| no_samples(&neighbour.name))?;
     let parts = time.windows().iter().map(|window| throughput(samples, unit, *window, recording.plan.interval_s));
     Ok(time.joined(parts.collect()))
+}
+
+fn repeats_baseline(plan: &Plan, phase: &Phase) -> bool {
+    let baseline = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Baseline);
+    let (Some(primary), Some(baseline)) = (plan.primary(), baseline) else { return false };
+    let own = |phase| workload_settings(phase, &primary.name);
+    phase.running == [primary.name.as_str()] && own(&phase.settings) == own(&baseline.settings)
 }
 
 /// `w0`: the first measured phase without neighbours.

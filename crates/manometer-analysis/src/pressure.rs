@@ -34,7 +34,8 @@ impl Performance {
         let interval = sample_mean.and_then(|sample_mean| sample_mean.interval());
         let estimate = MeanEstimate {
             mean: Some(mean),
-            ci_low: interval.map(|(low, _)| low),
+            // Neither a throughput nor a latency is below 0.
+            ci_low: interval.map(|(low, _)| low.max(0.0)),
             ci_high: interval.map(|(_, high)| high),
             samples: values.len(),
             unit: unit.to_owned(),
@@ -78,11 +79,7 @@ pub(crate) fn pressure(baseline: &Performance, phase: &Performance, better: Bett
     let Some(phase_mean) = phase.estimate.mean else {
         return IntervalEstimate::missing(phase.estimate.reason.as_deref().unwrap_or("the phase was not measured"));
     };
-    let of_ratio = |ratio: f64| match better {
-        BetterDirection::Higher => 1.0 - ratio,
-        BetterDirection::Lower => ratio - 1.0,
-    };
-    let value = of_ratio(phase_mean / baseline_mean);
+    let value = loss(phase_mean / baseline_mean, better);
     if baseline_mean <= 0.0 || !value.is_finite() {
         return IntervalEstimate::missing("the baseline is 0");
     }
@@ -99,11 +96,22 @@ pub(crate) fn pressure_interval(
     phase: &SampleMean,
     better: BetterDirection,
 ) -> Option<(f64, f64)> {
-    let (low, high) = ratio_interval(phase, baseline)?;
-    Some(match better {
-        BetterDirection::Higher => (1.0 - high, 1.0 - low),
-        BetterDirection::Lower => (low - 1.0, high - 1.0),
-    })
+    ratio_interval(phase, baseline).map(|ends| loss_interval(ends, better))
+}
+
+/// What a `ratio` to the baseline is as a loss.
+pub(crate) fn loss(ratio: f64, better: BetterDirection) -> f64 {
+    match better {
+        BetterDirection::Higher => 1.0 - ratio,
+        BetterDirection::Lower => ratio - 1.0,
+    }
+}
+
+/// The interval of a loss from that of the ratio. No throughput and no latency is below 0, and no ratio of them: what an
+/// interval has there is cut off.
+pub(crate) fn loss_interval((low, high): (f64, f64), better: BetterDirection) -> (f64, f64) {
+    let (one, other) = (loss(low.max(0.0), better), loss(high.max(0.0), better));
+    (one.min(other), one.max(other))
 }
 
 #[cfg(test)]
@@ -123,6 +131,20 @@ mod tests {
         assert!((slower.value.unwrap() - 2.0).abs() < 0.05);
         assert!(slower.ci_low.unwrap() < slower.ci_high.unwrap());
         assert!(pressure(&level(100.0), &level(142.0), BetterDirection::Higher).value.unwrap() < 0.0);
+    }
+
+    #[test]
+    fn no_end_of_an_interval_is_impossible() {
+        let mean = |mean, standard_error| Performance {
+            sample_mean: Some(SampleMean { mean, standard_error, degrees_of_freedom: 8.0 }),
+            estimate: MeanEstimate { mean: Some(mean), ..MeanEstimate::default() },
+        };
+        let all_but_lost = pressure(&mean(100.0, 3.0), &mean(1.0, 2.0), BetterDirection::Higher);
+        assert_eq!((all_but_lost.value, all_but_lost.ci_high), (Some(0.99), Some(1.0)));
+        let fast = pressure(&mean(100.0, 3.0), &mean(1.0, 2.0), BetterDirection::Lower);
+        assert_eq!(fast.ci_low, Some(-1.0));
+        let mostly_idle: Vec<f64> = (0..60).map(|t| if t % 20 == 0 { 100.0 } else { 0.0 }).collect();
+        assert_eq!(Performance::of(&mostly_idle, "ops/s").estimate.ci_low, Some(0.0));
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct RunsVerdict {
 pub fn judge_runs(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> RunsVerdict {
     let verdict = common_verdict(runs, findings);
     let headline = match (criteria(runs).as_slice(), RunsComparison::of(runs)) {
+        ([], _) | (_, None) if verdict.grade == Grade::Void => {
+            format!("Void: {}. Nothing can be concluded from these {} runs.", void_clause(&verdict, runs), runs.len())
+        }
         ([], _) | (_, None) => format!("{} runs, none with a pressure: see what each of them says.", runs.len()),
         ([_], Some(comparison)) => {
             let more = comparison.left_out(runs).into_iter().map(|sentence| format!(" {sentence}"));
@@ -118,13 +121,18 @@ fn merged_reason(reasons: &[(&str, &Reason)], all: usize) -> Reason {
     }
 }
 
-fn with_verdict(sentence: &str, verdict: &Verdict, runs: &[RunWithSummary<'_>]) -> String {
-    let clause = verdict.decisive().map(|reason| reason.clause.clone()).unwrap_or_default();
+/// Why every run is void: the reason that all of them have, where there is one.
+fn void_clause(verdict: &Verdict, runs: &[RunWithSummary<'_>]) -> String {
     let makes_void = |run: &RunWithSummary<'_>, id: &str| {
         run.summary.verdict.reasons.iter().any(|reason| reason.id == id && reason.allows == Grade::Void)
     };
-    let is_common = verdict.decisive().is_some_and(|reason| runs.iter().all(|run| makes_void(run, &reason.id)));
-    let void = if is_common { clause.clone() } else { "every run is void".to_owned() };
+    let common = verdict.decisive().filter(|reason| runs.iter().all(|run| makes_void(run, &reason.id)));
+    common.map_or_else(|| "every run is void".to_owned(), |reason| reason.clause.clone())
+}
+
+fn with_verdict(sentence: &str, verdict: &Verdict, runs: &[RunWithSummary<'_>]) -> String {
+    let clause = verdict.decisive().map(|reason| reason.clause.as_str()).unwrap_or_default();
+    let void = void_clause(verdict, runs);
     let is_about_storage = runs.iter().all(|run| run.summary.verdict.is_void_for_storage());
     match verdict.grade {
         Grade::Sound => format!("{}.", capitalised(sentence)),
@@ -140,13 +148,16 @@ struct RunPressure {
     run: usize,
     value: f64,
     ends: Option<(f64, f64)>,
+    /// Whether the corrected test of its scale tells it from `w0`.
+    is_told_from_w0: bool,
 }
 
 impl RunPressure {
     fn of(run: usize, summary: &RunSummary) -> Option<Self> {
         let phase = summary.claim_phase.as_ref().filter(|_| summary.verdict.about == Conclusion::Pressure)?;
         let pressure = &summary.phases.iter().find(|other| other.id == *phase)?.pressure;
-        Some(Self { run, value: pressure.value?, ends: pressure.ci_low.zip(pressure.ci_high) })
+        let ends = pressure.ci_low.zip(pressure.ci_high);
+        Some(Self { run, value: pressure.value?, ends, is_told_from_w0: summary.tells_from_baseline(phase) })
     }
 
     /// Whether the interval lies above that of `other`.
@@ -166,7 +177,7 @@ impl RunPressure {
     }
 
     fn is_harmful(&self) -> bool {
-        self.ends.is_some_and(|(low, _)| low > 0.0)
+        self.is_told_from_w0 && self.ends.is_some_and(|(low, _)| low > 0.0)
     }
 
     fn text(&self) -> String {
@@ -288,10 +299,14 @@ impl RunsComparison {
         close.retain(|other| *other != name);
         let is_only_label = self.labels.iter().all(|label| *label == name);
         let (verb, pronoun) = if is_plural(&name) { ("hurt", "them") } else { ("hurts", "it") };
+        let most = match runs.iter().all(sweeps_neighbours) {
+            true => format!("{name} {verb} most"),
+            false => format!("the pressure is greatest with {name}"),
+        };
         let tested = if self.has_untested_above { "of what was tested, " } else { "" };
         let first = match () {
             () if is_only_label => effect,
-            () if self.has_lower && self.greatest.is_harmful() => format!("{tested}{name} {verb} most: {effect}"),
+            () if self.has_lower && self.greatest.is_harmful() => format!("{tested}{most}: {effect}"),
             () if !close.is_empty() && !self.has_difference => {
                 return format!("no run can be told apart from the others; with {name}, {effect}");
             }
@@ -332,6 +347,15 @@ fn untested_phases<'a>(run: &RunWithSummary<'a>) -> impl Iterator<Item = &'a Int
     let phases = summary.phases.iter().filter(|phase| phase.kind == PhaseKind::Pressure);
     let untested = phases.filter(|phase| phase.pressure.ci_low.is_none() || summary.verdict.is_void_in(&phase.id));
     untested.map(|phase| &phase.pressure)
+}
+
+/// Whether a sweep sets the neighbours of `run` and nothing else: only they can be said to hurt.
+fn sweeps_neighbours(run: &RunWithSummary<'_>) -> bool {
+    let plan = &run.recording.plan;
+    let is_of_neighbour = |key: &String| {
+        plan.neighbours().any(|one| key.strip_prefix(&one.name).is_some_and(|rest| rest.starts_with('.')))
+    };
+    plan.sweep.keys().all(is_of_neighbour)
 }
 
 /// Whether a label is that of several things: `512 KiB blocks`.

@@ -30,7 +30,7 @@ pub struct SteadyStateTest {
     pub rounds: Rounds,
     /// The rise of the fitted line over the whole phase, as a share of the mean; below 0 it falls.
     pub drift: f64,
-    /// The p-value of the hypothesis of no trend.
+    /// The p-value of the hypothesis of no trend; in the results of a run corrected over its phases (Holm).
     pub drift_p_value: f64,
 }
 

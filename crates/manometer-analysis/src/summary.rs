@@ -79,6 +79,15 @@ impl RunSummary {
         first(true).or_else(|| first(false)).is_some_and(|first| first.id == phase.id)
     }
 
+    /// Whether the corrected test of the pressure scale tells `phase` from the baseline.
+    pub(crate) fn tells_from_baseline(&self, phase: &str) -> bool {
+        let Some(baseline) = self.phases.iter().find(|one| self.is_baseline(one)) else { return false };
+        let is_pair = |test: &&ScaleTest| {
+            (test.a == baseline.id && test.b == phase) || (test.a == phase && test.b == baseline.id)
+        };
+        self.scale_tests.iter().find(is_pair).is_some_and(|test| test.differ)
+    }
+
     /// The metric, besides that of the criterion, whose pressures were measured.
     pub fn companion(&self) -> Option<&str> {
         // An import may have no latencies by interval.

@@ -18,6 +18,7 @@ use super::runs::{ComparedRun, ComparedRuns, Measurement, RunGroup, RunPhase};
 use super::verdict::{Direction, MeanOverRuns, PhaseVerdict, checked_bound, is_empty, runs_needed};
 use super::workloads::SweptSettings;
 use crate::estimate::IntervalEstimate;
+use crate::pressure::loss;
 use crate::statistics::bootstrap::{BootstrapMean, RunValue, difference_interval, ratio_interval};
 use crate::statistics::moments::mean;
 use crate::verdict::{Grade, Verdict};
@@ -265,7 +266,8 @@ pub(super) fn compare_phase(
         BootstrapMean::of(&side.iter().filter_map(performance).collect::<Vec<_>>(), &mut random)
     };
     let sides = bootstrap(a).zip(bootstrap(b));
-    let ends = sides.as_ref().and_then(|(a, b)| ratio_interval(a, b));
+    // No ratio of throughputs or latencies is below 0.
+    let ends = sides.as_ref().and_then(|(a, b)| ratio_interval(a, b)).map(|(low, high)| (low.max(0.0), high));
     let void = a.iter().chain(b).find_map(|(run, phase)| {
         phase.void.as_ref().map(|clause| format!("void in {}, because {clause}", run.dir.display()))
     });
@@ -339,18 +341,16 @@ fn performance((_, phase): &Measurement<'_>) -> Option<RunValue> {
 fn pressure((run, phase): &Measurement<'_>, better: BetterDirection) -> Option<RunValue> {
     let baseline = run.baseline()?;
     let (phase_mean, baseline_mean) = (phase.mean?, baseline.mean.filter(|mean| *mean > 0.0)?);
-    let (sign, value) = match better {
-        BetterDirection::Higher => (-1.0, 1.0 - phase_mean / baseline_mean),
-        BetterDirection::Lower => (1.0, phase_mean / baseline_mean - 1.0),
-    };
-    let noise = match (&phase.noise, &baseline.noise) {
-        (Some(phase), Some(baseline)) => vec![
+    let sign = if better == BetterDirection::Higher { -1.0 } else { 1.0 };
+    let noise = match (&phase.noise_in_rounds, &phase.noise, &baseline.noise) {
+        (Some(paired), ..) => vec![(sign, paired.clone())],
+        (None, Some(phase), Some(baseline)) => vec![
             (sign / baseline_mean, phase.clone()),
             (-sign * phase_mean / (baseline_mean * baseline_mean), baseline.clone()),
         ],
         _ => Vec::new(),
     };
-    Some(RunValue { value, noise })
+    Some(RunValue { value: loss(phase_mean / baseline_mean, better), noise })
 }
 
 fn compare_pressures(

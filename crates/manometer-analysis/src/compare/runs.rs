@@ -13,6 +13,7 @@ use super::conditions::Conditions;
 use super::error::CompareError;
 use crate::criterion::is_latency;
 use crate::findings::evaluate_rules;
+use crate::interleaved::{MIN_ROUNDS, paired};
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
@@ -73,6 +74,8 @@ pub struct RunPhase {
     pub mean: Option<f64>,
     /// The noise of the mean; `None` where the phase is too short.
     pub noise: Option<BatchNoise>,
+    /// The noise of the ratio to `w0`'s blocks of the same rounds, in which drift cancels; `None` in a ladder.
+    pub(super) noise_in_rounds: Option<BatchNoise>,
     /// How long it was measured, in seconds.
     pub length_s: f64,
     /// The number of its blocks; 0 in a ladder.
@@ -169,8 +172,13 @@ impl ComparedRun {
         let findings = evaluate_rules(&recording, &data, &results);
         let verdict = verdict_on_numbers(&findings, &results, &recording.plan.criterion);
         let balanced_rounds = recording.plan.interleaved.as_ref().map_or(1, InterleavedRounds::balanced_rounds);
+        let rounds = |result: &PhaseResult<'_>| match baseline(&results) {
+            Some(baseline) => paired(&baseline.blocks, &result.blocks),
+            None => Vec::new(),
+        };
         let of = |result: &PhaseResult<'_>| RunPhase {
             balanced_rounds,
+            noise_in_rounds: noise_of_ratio(&rounds(result)),
             void: void_in(&verdict, result.id()),
             ..RunPhase::of(result, baseline_id.as_deref())
         };
@@ -257,11 +265,28 @@ impl RunPhase {
             balanced_rounds: 1,
             needed_s: result.shortest_s().filter(|_| result.performance.sample_mean.is_none()),
             noise: result.performance.sample_mean.as_ref().and_then(noise),
+            noise_in_rounds: None,
             reason: estimate.reason.clone().filter(|_| estimate.mean.is_none()),
             void: None,
             is_baseline: baseline_id == Some(result.id()),
         }
     }
+}
+
+/// The noise of the ratio of a phase to `w0`, both given as the means of their blocks in each of `rounds`: that of the
+/// differences phase − ratio · `w0`, in shares of `w0`. `None` for too few rounds for an interval.
+fn noise_of_ratio(rounds: &[(f64, f64)]) -> Option<BatchNoise> {
+    let count = rounds.len() as f64;
+    let mean_of = |side: fn(&(f64, f64)) -> f64| rounds.iter().map(side).sum::<f64>() / count;
+    let (baseline, phase) = (mean_of(|round| round.0), mean_of(|round| round.1));
+    if rounds.len() < MIN_ROUNDS || baseline <= 0.0 {
+        return None;
+    }
+    let ratio = phase / baseline;
+    let differences: Vec<f64> = rounds.iter().map(|round| (round.1 - ratio * round.0) / baseline).collect();
+    let variance = differences.iter().map(|difference| difference * difference).sum::<f64>() / (count - 1.0);
+    let standard_error = (variance / count).sqrt();
+    BatchNoise::of(&differences, &SampleMean { mean: 0.0, standard_error, degrees_of_freedom: count - 1.0 })
 }
 
 /// A phase as measured in a run.

@@ -1,11 +1,10 @@
 //! Whether the primary's performance without neighbours is the same at the end of the run as in `w0`.
 
-use manometer_measure::PhaseKind;
 use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, serious, with_strength};
-use crate::phase_result::{PhaseResult, baseline, workload_settings};
+use crate::phase_result::{PhaseResult, baseline};
 use crate::statistics::SIGNIFICANCE;
 use crate::steady_state::HARMFUL_DRIFT;
 
@@ -37,15 +36,8 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
-    let primary = &evidence.recording.plan.primary()?.name;
     let first = baseline(evidence.results)?;
-    let settings = workload_settings(&first.phase.settings, primary);
-    let is_repeat = |result: &&PhaseResult<'_>| {
-        result.id() != first.id()
-            && result.phase.kind != PhaseKind::Solo
-            && result.phase.running == [primary.as_str()]
-            && workload_settings(&result.phase.settings, primary) == settings
-    };
+    let is_repeat = |result: &&PhaseResult<'_>| result.repeats_baseline && result.id() != first.id();
     let last = evidence.results.iter().rfind(is_repeat)?;
     let (before, after) = (first.performance.estimate.mean?, last.performance.estimate.mean?);
     let change = after / before - 1.0;

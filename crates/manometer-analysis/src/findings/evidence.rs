@@ -54,8 +54,7 @@ impl<'a> Evidence<'a> {
     /// The largest change that neighbours made, in either direction, and whether its interval excludes 0: among those whose
     /// interval does, if any.
     pub(super) fn largest_pressure(&self) -> (f64, bool) {
-        let under_pressure =
-            self.results.iter().filter(|one| one.phase.kind == PhaseKind::Pressure && one.phase.running.len() > 1);
+        let under_pressure = self.results.iter().filter(|one| one.is_under_pressure());
         let sizes =
             under_pressure.filter_map(|result| Some((result.pressure.value?.abs(), result.pressure.excludes_0())));
         let by_evidence = |one: &(f64, bool), other: &(f64, bool)| one.1.cmp(&other.1).then(one.0.total_cmp(&other.0));

@@ -2,6 +2,7 @@
 
 use manometer_measure::PhaseKind;
 use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
+use manometer_measure::plan::{BetterDirection, Criterion};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, fatal, minor, serious, with_strength};
@@ -143,7 +144,6 @@ fn samples_missing(evidence: &Evidence<'_>) -> Vec<Finding> {
     let missing: Vec<Coverage<'_>> = evidence
         .results
         .iter()
-        .filter(|result| result.performance.estimate.mean.is_some())
         .filter_map(|result| Coverage::of(evidence, result))
         .filter(Coverage::is_incomplete)
         .collect();
@@ -179,8 +179,30 @@ struct Coverage<'a> {
 }
 
 impl<'a> Coverage<'a> {
-    /// The coverage by time, or by the number of samples for a latency, whose samples have no length of their own.
+    /// That of the primary, or without one that of the neighbour whose samples cover least; `None` where nothing was measured.
     fn of(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<Self> {
+        let plan = &evidence.recording.plan;
+        if let Some(primary) = plan.primary() {
+            return Self::of_workload(evidence, result, &primary.name, &plan.criterion, &result.performance);
+        }
+        let of_neighbour = |(name, performance): (&String, &Performance)| {
+            let unit = performance.estimate.unit.clone();
+            let throughput = Criterion { metric: "throughput".to_owned(), unit, better: BetterDirection::Higher };
+            Self::of_workload(evidence, result, name, &throughput, performance)
+        };
+        let coverages = result.neighbours.iter().filter_map(of_neighbour);
+        coverages.min_by(|one, other| one.share().total_cmp(&other.share()))
+    }
+
+    /// The coverage by time, or by the number of samples for a latency, whose samples have no length of their own.
+    fn of_workload(
+        evidence: &Evidence<'_>,
+        result: &'a PhaseResult<'_>,
+        name: &str,
+        criterion: &Criterion,
+        performance: &Performance,
+    ) -> Option<Self> {
+        performance.estimate.mean?;
         let (time, phase) = (result.outcome.time().ok()?, result.id());
         let plan = &evidence.recording.plan;
         let stretches = time.windows().len() as f64;
@@ -189,12 +211,12 @@ impl<'a> Coverage<'a> {
             Some(rounds) if !result.blocks.is_empty() => (stretches * rounds.measured_s(), 0.0),
             _ => (time.seconds(), stretches),
         };
-        match Metric::of(&plan.criterion).ok()? {
+        match Metric::of(criterion).ok()? {
             Metric::Throughput(unit) => {
-                let samples = evidence.series(&plan.primary()?.name)?;
+                let samples = evidence.series(name)?;
                 let covered = time.windows().iter().map(|window| covered_s(samples, unit, *window, plan.interval_s));
                 let measured: f64 = covered.sum();
-                let interval_s = measured / result.performance.estimate.samples as f64;
+                let interval_s = measured / performance.estimate.samples as f64;
                 Some(Self { phase, measured, all: seconds, edges: edges * interval_s, unit: "s" })
             }
             Metric::Latency { .. } => {
@@ -211,8 +233,12 @@ impl<'a> Coverage<'a> {
         self.measured < SAMPLES_SHARE * (self.all - self.edges).floor()
     }
 
+    fn share(&self) -> f64 {
+        self.measured / self.all
+    }
+
     fn strength(&self) -> ThreatStrength {
-        match self.measured / self.all {
+        match self.share() {
             share if share < FATAL_SHARE => ThreatStrength::Fatal,
             share if share < MINOR_SHARE => ThreatStrength::Serious,
             _ => ThreatStrength::Minor,

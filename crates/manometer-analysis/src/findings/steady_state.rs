@@ -13,8 +13,9 @@ const NOT_STEADY: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(ThreatTarget::Phase, "the workload was not in steady state"),
     source: "SNIA PTS 2.1.24; Hamed & Rao 1998; Storiks 3.4.1 (WR2)",
-    meaning: "a phase is not in steady state: its rounds differ, or it drifts; judged by the primary, or without one by the \
-        neighbour that is least steady",
+    meaning: "a phase is not in steady state: its rounds differ by more than the SNIA rule allows, be it by noise, or it \
+        drifts (Mann-Kendall, Holm-corrected over phases); judged by the primary, or without one by the neighbour that is \
+        least steady",
     remedy: "Let the database and the device settle for longer first.",
 };
 

@@ -3,6 +3,7 @@
 use manometer_measure::plan::BetterDirection;
 
 use crate::estimate::IntervalEstimate;
+use crate::pressure::{loss, loss_interval};
 use crate::statistics::SIGNIFICANCE;
 use crate::statistics::moments::mean;
 use crate::statistics::student::{critical_value, p_value};
@@ -22,21 +23,16 @@ pub fn pressure_of_rounds(rounds: &[(f64, f64)], better: BetterDirection) -> Int
     let (Some(baseline), Some(phase)) = (baseline, phase) else {
         return IntervalEstimate::missing("no round was measured");
     };
-    let of_ratio = |ratio: f64| match better {
-        BetterDirection::Higher => 1.0 - ratio,
-        BetterDirection::Lower => ratio - 1.0,
-    };
     if baseline.mean <= 0.0 {
         return IntervalEstimate::missing("the baseline is 0");
     }
-    let value = of_ratio(phase.mean / baseline.mean);
+    let value = loss(phase.mean / baseline.mean, better);
     if rounds.len() < MIN_ROUNDS {
         return IntervalEstimate::of(value, None, &format!("no confidence interval: fewer than {MIN_ROUNDS} rounds"));
     }
     let covariance = covariance(&rounds, (baseline.mean, phase.mean));
     let interval = ratio_interval(&baseline, &phase, covariance, rounds.len());
-    let ends = interval.map(|(low, high)| (of_ratio(low), of_ratio(high)));
-    let ends = ends.map(|(one, other)| (one.min(other), one.max(other)));
+    let ends = interval.map(|ends| loss_interval(ends, better));
     IntervalEstimate::of(value, ends, "no confidence interval: the baseline is not significantly above 0")
 }
 

@@ -73,7 +73,7 @@ pub(super) fn range(
     let times = |share: f64| figure(1.0 + share);
     match (criterion.better, ends) {
         (BetterDirection::Higher, Some((low, high))) => {
-            format!("{what} lies between {} and {} that of w0 (95 % interval)", loss(low), loss(high.min(1.0)))
+            format!("{what} lies between {} and {} that of w0 (95 % interval)", loss(low), loss(high))
         }
         (BetterDirection::Lower, Some((low, high))) if low <= -1.0 => {
             format!("{what} is at most {} times that of w0 (upper end of the 95 % interval)", times(high))

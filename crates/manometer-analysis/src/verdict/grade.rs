@@ -1,6 +1,5 @@
 //! Grades, and the reasons for them.
 
-use manometer_measure::PhaseKind;
 use manometer_measure::event::{Finding, Threat, ThreatStrength, ThreatTarget};
 use serde::{Deserialize, Serialize};
 
@@ -203,8 +202,7 @@ fn without_rest(mut verdict: Verdict, leaves_a_result: impl Fn(&[String]) -> boo
 
 /// The most that phases with these `results` can answer.
 fn conclusion(results: &[PhaseResult<'_>]) -> Conclusion {
-    let has_pressure =
-        |result: &PhaseResult<'_>| result.phase.kind == PhaseKind::Pressure && result.pressure.value.is_some();
+    let has_pressure = |result: &PhaseResult<'_>| result.is_under_pressure() && result.pressure.value.is_some();
     match results {
         _ if results.iter().any(has_pressure) => Conclusion::Pressure,
         _ if results.iter().any(PhaseResult::is_measured) => Conclusion::Performance,
@@ -216,10 +214,11 @@ fn conclusion(results: &[PhaseResult<'_>]) -> Conclusion {
 fn leaves_a_result(about: Conclusion, results: &[PhaseResult<'_>], phases: &[String]) -> bool {
     let is_left = |result: &&PhaseResult<'_>| !phases.iter().any(|phase| phase == result.id());
     let mut left = results.iter().filter(|result| result.is_measured()).filter(is_left);
-    let is_pressure = |result: &PhaseResult<'_>| result.phase.kind == PhaseKind::Pressure;
     !phases.is_empty()
         && match about {
-            Conclusion::Pressure => baseline(results).as_ref().is_some_and(is_left) && left.any(is_pressure),
+            Conclusion::Pressure => {
+                baseline(results).as_ref().is_some_and(is_left) && left.any(PhaseResult::is_under_pressure)
+            }
             Conclusion::Performance => left.next().is_some(),
             Conclusion::Device | Conclusion::Nothing => false,
         }

@@ -5,7 +5,7 @@
 //! else says what is unknown, and how long phases would have to be.
 
 use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
-use manometer_measure::{Event, PhaseKind, Recording, engine};
+use manometer_measure::{Event, Recording, engine};
 
 use super::claim::{Claim, Percent, effect, metric_name, range};
 use super::grade::{Conclusion, Grade, Verdict};
@@ -68,7 +68,7 @@ fn pressure_claim(
         let compared = compared_phases(recording, baseline?, result);
         compared.needed(2.0 * primary.margin, plan.criterion.better, &purpose)
     };
-    let phases = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure);
+    let phases = results.iter().filter(|result| result.is_under_pressure());
     let phases: Vec<PhaseEvidence<'_>> = phases
         .map(|result| PhaseEvidence {
             phase: result.phase,
@@ -155,7 +155,7 @@ impl PrimaryResult<'_> {
     fn claim(&self, phases: &[PhaseEvidence<'_>]) -> Claim {
         let judged: Vec<&PhaseEvidence<'_>> =
             phases.iter().filter(|phase| phase.is_measured() && !phase.is_void).collect();
-        let mut claim = self.claim_of_judged(&judged).unwrap_or_default();
+        let mut claim = self.claim_of_judged(&judged).unwrap_or_else(nothing_to_conclude);
         claim.more.extend(list("Nothing can be concluded from", phases, |phase| phase.is_void && phase.is_measured()));
         claim.more.extend(list("Not measured:", phases, |phase| !phase.is_measured()));
         claim

@@ -1,6 +1,5 @@
 //! What a recording answers that has no pressure: how fast its workloads are.
 
-use manometer_measure::PhaseKind;
 use manometer_measure::plan::{BetterDirection, Criterion, Plan};
 
 use super::claim::{Claim, reach};
@@ -36,13 +35,17 @@ fn of_primary(
         Claim { sentence, more: more.map(str::to_owned).into_iter().collect(), phase, ..Claim::default() }
     };
     if let Some(alone) = baseline(results) {
-        let rest = match results.iter().any(|result| result.phase.kind == PhaseKind::Pressure) {
-            true => "no phase with neighbours was measured",
-            false => "its plan has no phase with neighbours, and so no pressure",
+        let under_pressure = || results.iter().filter(|result| result.is_under_pressure());
+        let measured = under_pressure().find(|result| result.performance.estimate.mean.is_some());
+        let why_none = measured.and_then(|result| result.pressure.reason.as_deref());
+        let rest = match why_none {
+            Some(reason) => format!("no pressure is known, because {reason}"),
+            None if under_pressure().next().is_some() => "no phase with neighbours was measured".to_owned(),
+            None => "its plan has no phase with neighbours, and so no pressure".to_owned(),
         };
         return Some(about(alone, format!("{} without neighbours; {rest}", reaches(alone)), None));
     }
-    let with_neighbours = results.iter().filter(|result| result.phase.kind == PhaseKind::Pressure && is_usable(result));
+    let with_neighbours = results.iter().filter(|result| result.is_under_pressure() && is_usable(result));
     let worst = largest(with_neighbours, |result| {
         let mean = result.performance.estimate.mean?;
         Some(if plan.criterion.better == BetterDirection::Higher { -mean } else { mean })

@@ -251,3 +251,19 @@ fn a_comparison_of_few_rounds_says_how_many_it_needs() {
         assert!(phase.needed_s.unwrap() > 14.0, "longer than seven blocks of 2 s: {phase:?}");
     }
 }
+
+#[test]
+fn pressures_of_rounds_are_compared_with_the_error_of_their_rounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    record(&a, &interleaved_plan(), &CASE);
+    record(&b, &interleaved_plan(), &Case { keeps: [1.0, 0.9, 0.4, 0.2], ..CASE });
+    let sides = [&a, &b].map(|path| ComparedRuns::read(path).unwrap());
+    let comparison = compare_pair(&sides[0], &sides[1], DEFAULT_BOUND).unwrap();
+    let phase = comparison.phases.iter().find(|phase| phase.id == "w2").unwrap();
+    // Rounds wander over a factor of three, and so do performances; within a round they do not.
+    let performance = phase.ci_high.unwrap() - phase.ci_low.unwrap();
+    let difference = &phase.pressure.as_ref().unwrap().difference;
+    let (low, high) = (difference.ci_low.unwrap(), difference.ci_high.unwrap());
+    assert!(low < 0.1 && 0.1 < high && high - low < 0.1 * performance, "{phase:?}");
+}

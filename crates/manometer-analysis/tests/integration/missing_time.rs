@@ -128,3 +128,20 @@ fn a_phase_that_ended_long_before_its_planned_end_is_reported() {
     let cut = finding(&summarise(&recording), "phase-cut").clone();
     assert!(cut.text.contains("w1 was measured for 60 s of 3600 s: it ended early"), "{}", cut.text);
 }
+
+#[test]
+fn without_a_primary_the_neighbours_samples_are_counted() {
+    let mut plan = plan(vec![phase("w1", PhaseKind::Solo, 60, 1), phase("w2", PhaseKind::Solo, 60, 16)]);
+    plan.workloads.retain(|workload| workload.name == "writer");
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    plan.phases.iter().for_each(|phase| run.phase(phase, 1.0, 100, 80.0));
+    run.writer.finish(crate::synthetic::at(run.second), RunStatus::Complete).unwrap();
+    let path = dir.path().join("samples/writer.parquet");
+    let mut samples = Samples::read_parquet(&path).unwrap();
+    column(&mut samples, "write.bytes")[PHASE_S..PHASE_S + 48].fill(None);
+    samples.write_parquet(&path).unwrap();
+    let summary = summarise(&open(dir.path()));
+    let missing = finding(&summary, "samples-missing");
+    assert!(missing.text.contains("w2 12 of 60 s"), "{}", missing.text);
+}

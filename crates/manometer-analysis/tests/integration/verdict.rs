@@ -590,3 +590,54 @@ fn an_earlier_recording_says_how_wide_intervals_will_be() {
             .is_some_and(|reason| reason.starts_with("the plan is interleaved and the earlier recording a ladder"))
     );
 }
+
+/// A recording of `w0`, a writer, and a step that stops it again.
+fn with_a_stopped_step(levels: [f64; 3]) -> RunSummary {
+    let (w0, w1) = (phase("w0", PhaseKind::Baseline, SECONDS, 1), phase("w1", PhaseKind::Pressure, SECONDS, 16));
+    let stopped = Phase { kind: PhaseKind::Pressure, ..phase("w2", PhaseKind::Baseline, SECONDS, 16) };
+    let plan = plan(vec![w0, w1, stopped]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    for (phase, level) in plan.phases.iter().zip(levels) {
+        let mib = if phase.running.len() > 1 { 50.0 } else { 0.0 };
+        run.phase(phase, level, 100, mib);
+    }
+    run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+    summarise(&open(dir.path()))
+}
+
+#[test]
+fn a_step_without_neighbours_costs_nothing_and_shows_a_drift() {
+    let still = with_a_stopped_step([1_000.0, 700.0, 1_000.0]);
+    assert!(still.headline.starts_with("A writer at queue depth 16 costs RocksDB 3"), "{}", still.headline);
+    let drifted = with_a_stopped_step([1_000.0, 700.0, 500.0]);
+    assert_eq!((drifted.verdict.grade, drifted.verdict.reasons[0].id.as_str()), (Grade::Void, "drift"), "{drifted:?}");
+    assert!(!drifted.claim.contains("w2"), "{}", drifted.headline);
+}
+
+#[test]
+fn a_primary_that_did_nothing_in_w0_has_no_pressure_and_its_reason() {
+    let case = Case { levels: [0.0, 900.0, 600.0, 310.0, 0.0], ..Case::default() };
+    let summary = case.summary();
+    assert!(summary.headline.contains("no pressure is known, because the baseline is 0"), "{}", summary.headline);
+}
+
+#[test]
+fn a_workload_of_the_primary_is_not_said_to_hurt() {
+    let run = |workload: &str, worst, seed| Case {
+        sweep: Some(("db.workload", json!(workload))),
+        ..with_blocks("", worst, seed)
+    };
+    let swept = together(&[run("ycsb-a", 800.0, 1), run("ycsb-b", 200.0, 2)]);
+    assert!(
+        swept.headline.starts_with("The pressure is greatest with ycsb-b: a writer at queue depth 64 costs"),
+        "{swept:?}"
+    );
+}
+
+#[test]
+fn runs_that_are_void_for_more_than_storage_have_nothing_to_conclude() {
+    let drifted = |seed| Case { levels: [1_000.0, 950.0, 900.0, 700.0, 300.0], ..with_blocks("4KiB", 700.0, seed) };
+    let all = together(&[drifted(1), drifted(2)]);
+    assert_eq!(all.headline, "Void: the primary drifted in every run. Nothing can be concluded from these 2 runs.");
+}

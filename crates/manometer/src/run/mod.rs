@@ -42,6 +42,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             directory.display()
         )));
     }
+    if let Some((path, _)) = files.iter().find(|(_, experiment)| args.junit.is_some() && experiment.goal.is_none()) {
+        return Ok(wrong_request(format_args!(
+            "--junit: {} has no [goal] to test; add it, such as `pressure = 0.1`, the greatest pressure that passes",
+            path.display()
+        )));
+    }
     let planned = plan_set(files.iter().map(|(_, experiment)| experiment));
     let all = planned.fitted_runs();
     let refusals = isolate::unsupported(all.iter().map(|run| &run.experiment));
