@@ -43,9 +43,14 @@ mod worker;
 #[cfg(test)]
 mod main_tests;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::exit_status::ExitStatus;
 
@@ -80,10 +85,17 @@ verbs::verbs! {
 }
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).without_time().init();
+    log_warnings();
     let status = Cli::parse().verb.run().unwrap_or_else(|error| {
         output::error(error);
         ExitStatus::Failed
     });
     ExitCode::from(status)
+}
+
+/// Writes the warnings of libraries to standard error. Those of `fuser` say that somebody else unmounted, which is how mounts end.
+fn log_warnings() {
+    let filter = Targets::new().with_default(Level::WARN).with_target("fuser", Level::ERROR);
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    log.without_time().finish().with(filter).init();
 }
