@@ -10,6 +10,7 @@ use manometer_measure::plan::{Plan, Settings};
 use manometer_measure::{Clock as _, MonotonicClock, RecordingError, RecordingWriter};
 use manometer_session::controller::Controller;
 use manometer_session::protocol::Job;
+use serde_json::{Value, json};
 
 use super::super::RunError;
 use super::super::phase_stop::LiveMetrics;
@@ -35,15 +36,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, RunError> {
         let plan = crate::plan::plan(experiment);
         let isolated = RunIsolation::begin(experiment)?;
-        let mut environment = environment::describe(&experiment.directory);
-        environment["device_state"] = prepared.device_state.clone();
-        environment["fit"] = serde_json::json!(experiment.disk_fit);
-        environment["files"] = serde_json::json!(experiment.referenced_files());
-        let tried = manometer_target::file::probe(&experiment.directory);
-        environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
-        if let Some(isolation) = isolated.environment() {
-            environment["isolation"] = isolation;
-        }
+        let environment = described(experiment, prepared, &isolated);
         let start = WallAnchor::now();
         let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
         let now_ns = MonotonicClock.now_ns();
@@ -72,18 +65,8 @@ impl<'a> Run<'a> {
             account.add_process(pid);
             observers.iter_mut().for_each(|observer| observer.add_worker(pid));
             observers.extend(host::worker_observers(&workload.name, pid, &experiment.directory));
-            members.push(Member {
-                folder: workload.settings.keeps_data().then_some(folder),
-                part: part.clone(),
-                facts: None,
-                failure: None,
-                ended: None,
-                has_ended: false,
-                running: false,
-                prepared: is_prepared,
-                settings: Settings::new(),
-                pending: false,
-            });
+            let folder = workload.settings.keeps_data().then_some(folder);
+            members.push(Member::new(part.clone(), folder, is_prepared));
         }
         let interval_ns = experiment.interval.nanoseconds();
         observers.extend(host::conductor_observers(interval_ns, start));
@@ -127,7 +110,7 @@ impl<'a> Run<'a> {
         self.announce_servers()?;
         let mut facts = Settings::new();
         for member in &self.members {
-            facts.insert(member.part.name.clone(), serde_json::json!(member.facts));
+            facts.insert(member.part.name.clone(), json!(member.facts));
         }
         self.environment["workloads"] = facts.into();
         self.write_environment()
@@ -147,6 +130,20 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// The host and the device as they are found, and what the run brings with it.
+fn described(experiment: &Experiment, prepared: &PreparedRun, isolated: &RunIsolation) -> Value {
+    let mut environment = environment::describe(&experiment.directory);
+    environment["device_state"] = prepared.device_state.clone();
+    environment["fit"] = json!(experiment.disk_fit);
+    environment["files"] = json!(experiment.referenced_files());
+    let tried = manometer_target::file::probe(&experiment.directory);
+    environment["doctor"] = json!(Facts::read(&experiment.directory, tried).checks());
+    if let Some(isolation) = isolated.environment() {
+        environment["isolation"] = isolation;
+    }
+    environment
 }
 
 /// The operations of `workload` in all phases of `plan`.

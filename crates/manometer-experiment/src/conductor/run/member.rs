@@ -27,6 +27,22 @@ pub(super) struct Member {
 }
 
 impl Member {
+    /// A workload whose worker has just started.
+    pub(super) fn new(part: PlannedWorkload, folder: Option<PathBuf>, prepared: bool) -> Self {
+        Self {
+            folder,
+            part,
+            facts: None,
+            failure: None,
+            ended: None,
+            has_ended: false,
+            running: false,
+            prepared,
+            settings: Settings::new(),
+            pending: false,
+        }
+    }
+
     /// Whether its worker follows control lines.
     pub(super) fn is_active(&self) -> bool {
         self.failure.is_none() && !self.has_ended

@@ -1,267 +1,29 @@
 //! The recording of a run: a folder, written so that `kill -9` loses at most its last second, and read up to any damage.
 
-use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+mod error;
+mod writer;
+
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use self::error::RecordingError;
+use self::error::{FORMAT, io_error, samples_error};
+pub use self::writer::{RecordingWriter, check_room, write_file};
 use crate::clock::WallAnchor;
 use crate::event::{Event, EventLine, RunStatus};
-use crate::histogram::LatencyHistogram;
-use crate::latency_log::{LatencyLog, LatencyLogWriter};
+use crate::latency_log::LatencyLog;
 use crate::plan::Plan;
-use crate::samples::{Column, SampleWriter, Samples, SamplesError};
+use crate::samples::Samples;
 use crate::{event_log, plan_check, regular_file};
-
-/// An error of writing or reading a recording.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordingError {
-    /// A file error.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error.
-        source: io::Error,
-    },
-    /// A sample series could not be written or read.
-    #[error("{}: {source}", path.display())]
-    Samples {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        source: SamplesError,
-    },
-    /// The folder is not empty.
-    #[error("{} exists and is not empty: choose another directory for the recording", path.display())]
-    NotEmpty {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The folder is not a recording.
-    #[error("{} is not a recording: {reason}", path.display())]
-    NotARecording {
-        /// The folder.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// It has a later format than this version reads.
-    #[error(
-        "{} is a recording of format {format}{}; this version reads formats up to {FORMAT}: use a later version",
-        path.display(),
-        writer.as_ref().map_or(String::new(), |writer| format!(", written by Manometer {writer}"))
-    )]
-    Newer {
-        /// The folder.
-        path: PathBuf,
-        /// Its format.
-        format: u64,
-        /// The version that wrote it, if known.
-        writer: Option<String>,
-    },
-}
-
-/// The latest version of the recording format that is read. It grows when something that earlier versions read changes its
-/// meaning, not when something is added.
-const FORMAT: u64 = 2;
-
-/// The version of the recording format, in `plan.json`: 2 where phases are made of blocks, and 1, which earlier versions
-/// read too, where they are not.
-fn format_of(plan: &Plan) -> u64 {
-    if plan.interleaved.is_some() { 2 } else { 1 }
-}
 
 /// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
 const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Former names of sample series and today's: a recording answers to both.
 pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_processes")];
-
-fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
-    let path = path.to_owned();
-    move |source| RecordingError::Io { path, source }
-}
-
-fn samples_error(path: &Path) -> impl FnOnce(SamplesError) -> RecordingError {
-    let path = path.to_owned();
-    move |source| RecordingError::Samples { path, source }
-}
-
-/// Writes a recording.
-pub struct RecordingWriter {
-    dir: PathBuf,
-    start: WallAnchor,
-    events: File,
-    samples: HashMap<String, SampleWriter>,
-    latencies: HashMap<String, LatencyLogWriter>,
-}
-
-/// Creates the folder `dir` for a recording, or checks that it is empty.
-///
-/// # Errors
-/// The folder is not empty, or cannot be created.
-pub fn check_room(dir: &Path) -> Result<(), RecordingError> {
-    fs::create_dir_all(dir).map_err(io_error(dir))?;
-    match fs::read_dir(dir).map_err(io_error(dir))?.next() {
-        Some(_) => Err(RecordingError::NotEmpty { path: dir.to_owned() }),
-        None => Ok(()),
-    }
-}
-
-impl RecordingWriter {
-    /// Creates a recording in the folder `dir`, which is created, or must be empty.
-    ///
-    /// # Errors
-    /// The folder is not empty, or cannot be written.
-    pub fn create(
-        dir: &Path,
-        start: WallAnchor,
-        experiment: &str,
-        plan: &Plan,
-        environment: &Value,
-    ) -> Result<Self, RecordingError> {
-        check_room(dir)?;
-        for folder in ["samples", "latency"] {
-            let folder = dir.join(folder);
-            fs::create_dir(&folder).map_err(io_error(&folder))?;
-        }
-        write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
-        write_file(&dir.join("plan.json"), &pretty(&PlanFile { format: format_of(plan), plan }))?;
-        let events_path = dir.join("events.jsonl");
-        let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
-        let mut writer =
-            Self { dir: dir.to_owned(), start, events, samples: HashMap::new(), latencies: HashMap::new() };
-        writer.environment(environment)?;
-        writer.event(start.monotonic_ns, Event::Started)?;
-        Ok(writer)
-    }
-
-    /// Writes the environment, replacing an earlier one.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn environment(&self, environment: &Value) -> Result<(), RecordingError> {
-        let mut environment = environment.clone();
-        environment["clock"] = serde_json::json!(self.start);
-        environment["manometer"] = Value::from(env!("CARGO_PKG_VERSION"));
-        write_file(&self.dir.join("environment.json"), &pretty(&environment))
-    }
-
-    /// The recording's folder.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// The start of the recording.
-    pub fn start(&self) -> WallAnchor {
-        self.start
-    }
-
-    /// Writes the `event` that happened at `t_ns`.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn event(&mut self, t_ns: u64, event: Event) -> Result<(), RecordingError> {
-        let mut line = serde_json::to_vec(&EventLine { t_ns, event }).expect("an event is plain data");
-        line.push(b'\n');
-        self.events.write_all(&line).map_err(io_error(&self.dir.join("events.jsonl")))
-    }
-
-    /// Creates the sample series `source`.
-    ///
-    /// # Errors
-    /// The file exists or cannot be written.
-    pub fn begin_series(&mut self, source: &str, columns: &[Column]) -> Result<(), RecordingError> {
-        let path = self.dir.join("samples").join(format!("{source}.arrows"));
-        let writer = SampleWriter::create(&path, columns).map_err(samples_error(&path))?;
-        self.samples.insert(source.to_owned(), writer);
-        Ok(())
-    }
-
-    /// Whether the series `source` was created.
-    pub fn has_series(&self, source: &str) -> bool {
-        self.samples.contains_key(source)
-    }
-
-    /// Appends a row to the series `source`.
-    ///
-    /// # Errors
-    /// The series was not created, the row does not match its columns, or the file cannot be written.
-    pub fn sample(&mut self, source: &str, t_ns: u64, values: &[Option<f64>]) -> Result<(), RecordingError> {
-        let path = self.dir.join("samples").join(format!("{source}.arrows"));
-        let Some(writer) = self.samples.get_mut(source) else {
-            return Err(samples_error(&path)(SamplesError::Format("the series was not created".to_owned())));
-        };
-        writer.append(t_ns, values).map_err(samples_error(&path))
-    }
-
-    /// Appends the latencies of `operation` of `workload` from `begin_ns` to `end_ns`.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn latency(
-        &mut self,
-        workload: &str,
-        operation: &str,
-        begin_ns: u64,
-        end_ns: u64,
-        histogram: &LatencyHistogram,
-    ) -> Result<(), RecordingError> {
-        let path = self.dir.join("latency").join(format!("{workload}.hlog"));
-        if !self.latencies.contains_key(workload) {
-            let writer = LatencyLogWriter::create(&path, self.start).map_err(io_error(&path))?;
-            self.latencies.insert(workload.to_owned(), writer);
-        }
-        let writer = self.latencies.get_mut(workload).expect("inserted above");
-        writer.append(operation, begin_ns, end_ns, histogram).map_err(io_error(&path))
-    }
-
-    /// Ends the recording: writes its status and converts every stream to Parquet.
-    ///
-    /// # Errors
-    /// A file cannot be written; the streams that are not converted yet stay.
-    pub fn finish(mut self, t_ns: u64, status: RunStatus) -> Result<(), RecordingError> {
-        self.event(t_ns, Event::Finished { status })?;
-        for (source, writer) in self.samples.drain() {
-            let stream = self.dir.join("samples").join(format!("{source}.arrows"));
-            let parquet = stream.with_extension("parquet");
-            writer.finish().map_err(samples_error(&stream))?;
-            let samples = Samples::read_stream(&stream).map_err(samples_error(&stream))?;
-            samples.write_parquet(&parquet).map_err(samples_error(&parquet))?;
-            fs::remove_file(&stream).map_err(io_error(&stream))?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes a file atomically: under another name first.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
-    let part = path.with_extension("part");
-    let mut file = File::create(&part).map_err(io_error(&part))?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io_error(&part))?;
-    fs::rename(&part, path).map_err(io_error(path))
-}
-
-/// The content of `plan.json`.
-#[derive(serde::Serialize)]
-struct PlanFile<'a> {
-    format: u64,
-    #[serde(flatten)]
-    plan: &'a Plan,
-}
-
-fn pretty(value: &impl serde::Serialize) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(value).expect("plain data");
-    bytes.push(b'\n');
-    bytes
-}
 
 /// A recording, up to any damage.
 #[derive(Debug, Clone)]
