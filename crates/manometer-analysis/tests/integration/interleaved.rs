@@ -261,9 +261,8 @@ fn pressures_of_rounds_are_compared_with_the_error_of_their_rounds() {
     let sides = [&a, &b].map(|path| ComparedRuns::read(path).unwrap());
     let comparison = compare_pair(&sides[0], &sides[1], DEFAULT_BOUND).unwrap();
     let phase = comparison.phases.iter().find(|phase| phase.id == "w2").unwrap();
-    // Rounds wander over a factor of three, and so do performances; within a round they do not.
-    let performance = phase.ci_high.unwrap() - phase.ci_low.unwrap();
+    // Performances wander over a factor of three from round to round; within a round they do not.
     let difference = &phase.pressure.as_ref().unwrap().difference;
     let (low, high) = (difference.ci_low.unwrap(), difference.ci_high.unwrap());
-    assert!(low < 0.1 && 0.1 < high && high - low < 0.1 * performance, "{phase:?}");
+    assert!(low < 0.1 && 0.1 < high && high - low < 0.05, "{phase:?}");
 }

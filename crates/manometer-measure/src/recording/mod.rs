@@ -169,7 +169,9 @@ fn read_environment(path: &Path, damage: &mut Vec<String>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::LatencyHistogram;
     use crate::plan::{BetterDirection, Criterion, InterleavedRounds, Phase, PhaseKind, PlannedWorkload, Role};
+    use crate::samples::Column;
     use proptest::prelude::*;
 
     const START: WallAnchor = WallAnchor { monotonic_ns: 7_000_000_000, unix_ns: 1_700_000_000_000_000_000 };

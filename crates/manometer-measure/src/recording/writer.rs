@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use super::error::{RecordingError, io_error, samples_error};
 use crate::clock::WallAnchor;
-use crate::event::{Event, RunStatus};
-use crate::event_log;
+use crate::event::{Event, EventLine, RunStatus};
 use crate::histogram::LatencyHistogram;
 use crate::latency_log::LatencyLogWriter;
 use crate::plan::Plan;
