@@ -16,7 +16,8 @@ use crate::statistics::SampleMean;
 use crate::statistics::batches::MOST_BATCHES;
 use crate::statistics::memory::WAVE_SAMPLES;
 
-/// An interval of a pressure that is wider than this is too wide: a tenth of the performance in `w0`.
+/// An interval of a pressure that is wider than this is too wide: a tenth of the performance in `w0`, or of that in the
+/// phase, where that is more.
 pub const GREATEST_WIDTH: f64 = 0.10;
 
 /// The share of repetitions whose interval is at most as wide as an advised length promises.
@@ -94,6 +95,16 @@ impl ComparedPhases<'_> {
             }
         }
     }
+}
+
+/// The greatest width that is not too wide for an interval of this `pressure`: an eightfold latency need not be known to a
+/// tenth of the latency in `w0`.
+pub(crate) fn greatest_width(pressure: f64, better: BetterDirection) -> f64 {
+    let ratio = match better {
+        BetterDirection::Higher => 1.0 - pressure,
+        BetterDirection::Lower => 1.0 + pressure,
+    };
+    GREATEST_WIDTH * ratio.max(1.0)
 }
 
 /// What an interval of a pressure no wider than `width` is needed for.
@@ -271,6 +282,12 @@ mod tests {
                 .starts_with("For an interval of the pressure no wider than 0.10 run each phase for about ")
         );
         assert!(needed.advice("w1").ends_with(" runs; w1 needs most."));
+    }
+
+    #[test]
+    fn an_interval_may_be_a_tenth_of_the_larger_performance() {
+        assert_eq!([0.6, 0.0, -1.0].map(|loss| greatest_width(loss, HIGHER)), [0.10, 0.10, 0.20]);
+        assert_eq!([-0.5, 0.0, 7.0].map(|rise| greatest_width(rise, BetterDirection::Lower)), [0.10, 0.10, 0.80]);
     }
 
     #[test]

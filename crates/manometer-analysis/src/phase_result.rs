@@ -10,7 +10,7 @@ use crate::criterion_series::{SOLO, criterion_series, no_samples};
 use crate::estimate::IntervalEstimate;
 use crate::interleaved::{Block, block_series, blocks_of, paired, pressure_of_rounds};
 use crate::measured_time::MeasuredTime;
-use crate::needed_length::{self, ComparedPhases, GREATEST_WIDTH};
+use crate::needed_length::{self, ComparedPhases};
 use crate::phase_outcome::{PhaseOutcome, phase_outcome};
 use crate::pressure::{Performance, baseline_pressure, pressure};
 use crate::recording_data::RecordingData;
@@ -254,8 +254,10 @@ fn primary_pressure(recording: &Recording, results: &[PhaseResult<'_>], result: 
         ComparedPhases::Rounds { rounds, .. } => pressure_of_rounds(rounds, better),
         ComparedPhases::Ladder { .. } => pressure(&baseline.performance, &result.performance, better),
     };
-    let purpose = needed_length::narrow_purpose(GREATEST_WIDTH);
-    let needed = pressure.value.and_then(|_| compared.needed(GREATEST_WIDTH, better, &purpose));
+    let needed = pressure.value.and_then(|value| {
+        let width = needed_length::greatest_width(value, better);
+        compared.needed(width, better, &needed_length::narrow_purpose(width))
+    });
     IntervalEstimate { needed, ..pressure }
 }
 
