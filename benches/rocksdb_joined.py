@@ -31,7 +31,7 @@ def one_by_one() -> Path:
     """The folder of the library that is compiled file by file; compiles it the first time."""
     folder = joined().with_name(joined().name + "-one-by-one")
     if not (folder / "librocksdb.a").exists():
-        build = folder.with_suffix(".build")
+        build = folder.with_name(folder.name + ".build")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ROCKSDB_")}
         environment |= {"CARGO_ENCODED_RUSTFLAGS": FLAGS.get(os.uname().machine, "")}
         command = ["cargo", "build", "--release", "--locked", "--package", "librocksdb-sys", "--target-dir", build]
