@@ -8,13 +8,10 @@ use manometer_measure::{PhaseKind, Recording};
 use serde::Serialize;
 
 use crate::compare::differences_from_plan;
-use crate::needed_length::{ComparedPhases, narrow_purpose};
+use crate::needed_length::{ComparedPhases, GREATEST_WIDTH, narrow_purpose};
 use crate::phase_result::{PhaseResult, baseline, compared_phases, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::verdict::judged_by;
-
-/// The width of a pressure's interval that tells a loss of a tenth from none.
-pub const WANTED_WIDTH: f64 = 0.1;
 
 /// The length of a planned run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +46,7 @@ pub struct Forecast {
     /// In what the earlier recording differs from the plan, as clauses; empty where its workloads are those of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    /// The measured length of a phase at which every interval is at most [`WANTED_WIDTH`] wide in four of five repetitions, in
+    /// The measured length of a phase at which every interval is at most [`GREATEST_WIDTH`] wide in four of five repetitions, in
     /// seconds; null where nothing was measured, or no length is known to do.
     pub needed_s: Option<f64>,
     /// The rounds that make this length; absent in a ladder.
@@ -202,7 +199,7 @@ fn of_phase(
         _ => (planned.phase_s() / result.length_s(), shortest_s / result.length_s()),
     };
     let has_interval = matches!(planned, PlannedLength::Rounds { .. }) || planned.phase_s() >= shortest_s;
-    let needed = compared.least_length(WANTED_WIDTH, better, least.min(1.0), &narrow_purpose(WANTED_WIDTH));
+    let needed = compared.least_length(GREATEST_WIDTH, better, least.min(1.0), &narrow_purpose(GREATEST_WIDTH));
     let needed = needed.filter(|_| result.performance.estimate.mean.is_some());
     PhaseForecast {
         id: result.phase.id.clone(),

@@ -3,6 +3,8 @@
 use manometer_measure::plan::{BetterDirection, Criterion};
 use serde::Serialize;
 
+use crate::pressure::loss_interval;
+
 /// Whether a performance is shown to be no worse than another, beyond the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,11 +21,7 @@ impl GateResult {
     /// The gate for a ratio of later to earlier performance with the interval `ends`.
     pub(super) fn of(ends: Option<(f64, f64)>, bound: f64, criterion: &Criterion) -> Self {
         // A latency that rises is a loss: in terms of its inverse both criteria are alike.
-        let losses = ends.map(|(low, high)| match criterion.better {
-            BetterDirection::Higher => (1.0 - high, 1.0 - low),
-            BetterDirection::Lower => (low - 1.0, high - 1.0),
-        });
-        match losses {
+        match ends.map(|ends| loss_interval(ends, criterion.better)) {
             Some((_, most)) if most <= bound => Self::NoWorse,
             Some((least, _)) if least > bound => Self::Worse,
             _ => Self::Undecided,

@@ -18,6 +18,7 @@ use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::statistics::SampleMean;
 use crate::statistics::bootstrap::BatchNoise;
+use crate::statistics::moments::mean;
 use crate::verdict::{Grade, Reason, Verdict, judge, judged_by};
 
 /// One recording, or the runs of one folder.
@@ -276,13 +277,12 @@ impl RunPhase {
 /// The noise of the ratio of a phase to `w0`, both given as the means of their blocks in each of `rounds`: that of the
 /// differences phase − ratio · `w0`, in shares of `w0`. `None` for too few rounds for an interval.
 fn noise_of_ratio(rounds: &[(f64, f64)]) -> Option<BatchNoise> {
-    let count = rounds.len() as f64;
-    let mean_of = |side: fn(&(f64, f64)) -> f64| rounds.iter().map(side).sum::<f64>() / count;
-    let (baseline, phase) = (mean_of(|round| round.0), mean_of(|round| round.1));
+    let (of_baseline, of_phase): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
+    let (count, baseline) = (rounds.len() as f64, mean(&of_baseline)?);
     if rounds.len() < MIN_ROUNDS || baseline <= 0.0 {
         return None;
     }
-    let ratio = phase / baseline;
+    let ratio = mean(&of_phase)? / baseline;
     let differences: Vec<f64> = rounds.iter().map(|round| (round.1 - ratio * round.0) / baseline).collect();
     let variance = differences.iter().map(|difference| difference * difference).sum::<f64>() / (count - 1.0);
     let standard_error = (variance / count).sqrt();

@@ -2,12 +2,11 @@
 
 use manometer_measure::PhaseKind;
 use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
-use manometer_measure::plan::{BetterDirection, Criterion};
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, fatal, minor, serious, with_strength};
 use super::text::phase_list;
-use crate::criterion::Metric;
+use crate::criterion::{Metric, ThroughputUnit};
 use crate::criterion_series::criterion_series;
 use crate::needed_length::duration;
 use crate::phase_outcome::{PhaseOutcome, block_gap};
@@ -183,12 +182,12 @@ impl<'a> Coverage<'a> {
     fn of(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Option<Self> {
         let plan = &evidence.recording.plan;
         if let Some(primary) = plan.primary() {
-            return Self::of_workload(evidence, result, &primary.name, &plan.criterion, &result.performance);
+            let metric = Metric::of(&plan.criterion).ok()?;
+            return Self::of_workload(evidence, result, &primary.name, metric, &result.performance);
         }
         let of_neighbour = |(name, performance): (&String, &Performance)| {
-            let unit = performance.estimate.unit.clone();
-            let throughput = Criterion { metric: "throughput".to_owned(), unit, better: BetterDirection::Higher };
-            Self::of_workload(evidence, result, name, &throughput, performance)
+            let throughput = Metric::Throughput(ThroughputUnit::of(&performance.estimate.unit).ok()?);
+            Self::of_workload(evidence, result, name, throughput, performance)
         };
         let coverages = result.neighbours.iter().filter_map(of_neighbour);
         coverages.min_by(|one, other| one.share().total_cmp(&other.share()))
@@ -199,7 +198,7 @@ impl<'a> Coverage<'a> {
         evidence: &Evidence<'_>,
         result: &'a PhaseResult<'_>,
         name: &str,
-        criterion: &Criterion,
+        metric: Metric,
         performance: &Performance,
     ) -> Option<Self> {
         performance.estimate.mean?;
@@ -211,7 +210,7 @@ impl<'a> Coverage<'a> {
             Some(rounds) if !result.blocks.is_empty() => (stretches * rounds.measured_s(), 0.0),
             _ => (time.seconds(), stretches),
         };
-        match Metric::of(criterion).ok()? {
+        match metric {
             Metric::Throughput(unit) => {
                 let samples = evidence.series(name)?;
                 let covered = time.windows().iter().map(|window| covered_s(samples, unit, *window, plan.interval_s));

@@ -1,7 +1,7 @@
 //! The dry run as text.
 
-use manometer_analysis::forecast::{Forecast, WANTED_WIDTH};
-use manometer_analysis::needed_length::duration as rounded;
+use manometer_analysis::forecast::Forecast;
+use manometer_analysis::needed_length::{GREATEST_WIDTH, duration as rounded};
 use manometer_experiment::definition::format_settings;
 use manometer_experiment::isolate;
 use manometer_experiment::queue::PlannedRun;
@@ -76,7 +76,7 @@ fn advice(forecast: &Forecast) -> String {
     };
     let most = forecast.phases.iter().find(|phase| phase.needed_s == forecast.needed_s);
     let most = most.map_or_else(String::new, |phase| format!(" ({} needs most)", phase.id));
-    format!("; for {WANTED_WIDTH:.2} in four of five runs, {length}{most}")
+    format!("; for {GREATEST_WIDTH:.2} in four of five runs, {length}{most}")
 }
 
 fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {
