@@ -8,7 +8,7 @@ use manometer_measure::{PhaseKind, Recording};
 use serde::Serialize;
 
 use crate::compare::differences_from_plan;
-use crate::needed_length::{ComparedPhases, GREATEST_WIDTH, narrow_purpose};
+use crate::needed_length::{ComparedPhases, GREATEST_WIDTH, greatest_width, narrow_purpose};
 use crate::phase_result::{PhaseResult, baseline, compared_phases, evaluate_phases};
 use crate::recording_data::RecordingData;
 use crate::verdict::judged_by;
@@ -46,8 +46,8 @@ pub struct Forecast {
     /// In what the earlier recording differs from the plan, as clauses; empty where its workloads are those of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    /// The measured length of a phase at which every interval is at most [`GREATEST_WIDTH`] wide in four of five repetitions, in
-    /// seconds; null where nothing was measured, or no length is known to do.
+    /// The measured length of a phase at which every interval is narrow enough in four of five repetitions, in seconds; null
+    /// where nothing was measured, or no length is known to do.
     pub needed_s: Option<f64>,
     /// The rounds that make this length; absent in a ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +67,8 @@ pub struct PhaseForecast {
     /// The width that the interval of its pressure is expected to have; null where it would have none, or nothing was
     /// measured.
     pub width: Option<f64>,
+    /// The greatest width that is narrow enough: [`GREATEST_WIDTH`] of the larger of the performances in `w0` and in the phase.
+    pub needed_width: f64,
     /// As of the [`Forecast`], for this phase; the shortest with an interval where the earlier phase had none.
     pub needed_s: Option<f64>,
     /// The rounds that make this length; absent in a ladder.
@@ -199,12 +201,14 @@ fn of_phase(
         _ => (planned.phase_s() / result.length_s(), shortest_s / result.length_s()),
     };
     let has_interval = matches!(planned, PlannedLength::Rounds { .. }) || planned.phase_s() >= shortest_s;
-    let needed = compared.least_length(GREATEST_WIDTH, better, least.min(1.0), &narrow_purpose(GREATEST_WIDTH));
+    let needed_width = result.pressure.value.map_or(GREATEST_WIDTH, |pressure| greatest_width(pressure, better));
+    let needed = compared.least_length(needed_width, better, least.min(1.0), &narrow_purpose(needed_width));
     let needed = needed.filter(|_| result.performance.estimate.mean.is_some());
     PhaseForecast {
         id: result.phase.id.clone(),
         label: result.phase.label.clone(),
         width: compared.expected_width(factor, better).filter(|_| has_interval),
+        needed_width,
         needed_s: needed.as_ref().map(|needed| needed.phase_s),
         needed_rounds: needed.and_then(|needed| needed.rounds),
     }

@@ -66,14 +66,8 @@ impl<F: NodeFileSystem> Adapter<F> {
         self.listings.lock().get(&handle.0).cloned().ok_or(Errno::BADF)
     }
 
-    fn create_at(
-        &self,
-        parent: INodeNo,
-        name: &OsStr,
-        object: NewObject<'_>,
-        by: Attribution,
-    ) -> Result<FileAttr, Errno> {
-        self.files.create(parent.0, checked(name)?, object, by).map(|stat| attributes(&stat))
+    fn create_at(&self, parent: INodeNo, name: &OsStr, object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
+        self.files.create(parent.0, checked(name)?, object, by)
     }
 
     fn keep_open(&self, handle: F::Handle) -> FileHandle {
@@ -87,9 +81,9 @@ impl<F: NodeFileSystem> Adapter<F> {
         if appends(flags) && self.kernel_cache.is_zero() { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::empty() }
     }
 
-    fn entry(&self, reply: ReplyEntry, result: Result<FileAttr, Errno>) {
+    fn entry(&self, reply: ReplyEntry, result: Result<Stat, Errno>) {
         match result {
-            Ok(attributes) => reply.entry(&self.kernel_cache, &attributes, Generation(0)),
+            Ok(stat) => reply.entry(&self.kernel_cache, &attributes(&stat), Generation(stat.generation)),
             Err(errno) => reply.error(code(errno)),
         }
     }
@@ -97,8 +91,7 @@ impl<F: NodeFileSystem> Adapter<F> {
 
 impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found = checked(name).and_then(|name| self.files.look_up(parent.0, name)).map(|stat| attributes(&stat));
-        self.entry(reply, found);
+        self.entry(reply, checked(name).and_then(|name| self.files.look_up(parent.0, name)));
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, lookups: u64) {
@@ -200,8 +193,7 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     }
 
     fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let linked = checked(name).and_then(|name| self.files.link(number.0, parent.0, name));
-        self.entry(reply, linked.map(|stat| attributes(&stat)));
+        self.entry(reply, checked(name).and_then(|name| self.files.link(number.0, parent.0, name)));
     }
 
     fn open(&self, _request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -223,15 +215,16 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     ) {
         let create = || {
             let object = NewObject::Node(FileType::Regular, 0);
-            let attributes = self.create_at(parent, name, object, attribution(request, mode, umask))?;
-            let handle = self.files.open(attributes.ino.0, writes(flags));
+            let stat = self.create_at(parent, name, object, attribution(request, mode, umask))?;
+            let handle = self.files.open(stat.inode, writes(flags));
             // The kernel hears of no object when creation fails.
-            let handle = handle.inspect_err(|_| self.files.forget(attributes.ino.0, 1))?;
-            Ok((attributes, self.keep_open(handle)))
+            let handle = handle.inspect_err(|_| self.files.forget(stat.inode, 1))?;
+            Ok((stat, self.keep_open(handle)))
         };
         match create() {
-            Ok((attributes, handle)) => {
-                reply.created(&self.kernel_cache, &attributes, Generation(0), handle, self.how(flags));
+            Ok((stat, handle)) => {
+                let generation = Generation(stat.generation);
+                reply.created(&self.kernel_cache, &attributes(&stat), generation, handle, self.how(flags));
             }
             Err(errno) => reply.error(code(errno)),
         }

@@ -31,6 +31,8 @@ pub enum FileType {
 pub struct Stat {
     /// Its number, the same for all names.
     pub inode: u64,
+    /// Tells objects apart that have the number one after another.
+    pub generation: u64,
     /// What it is.
     pub file_type: FileType,
     /// The lower twelve bits of its mode.

@@ -7,7 +7,21 @@ pub(super) const ROOT: u64 = 1;
 /// No path is longer: the walk to the root ends.
 const PATH_BYTES_MAX: usize = 1 << 16;
 
-/// A number stands for one object from its first look-up until the kernel forgets it.
+/// What stands for an object.
+pub(super) trait Identity {
+    /// Whether `other`, which has the same number, is the same object.
+    fn is(&self, other: &Self) -> bool;
+}
+
+/// Where numbers are never given again.
+impl Identity for () {
+    fn is(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+/// A number stands for one object from its first look-up until the kernel forgets it, or the object is gone and another has
+/// the number.
 #[derive(Debug)]
 pub(super) struct Nodes<O> {
     by_number: HashMap<u64, Node<O>>,
@@ -32,7 +46,7 @@ struct Place {
     name: Box<[u8]>,
 }
 
-impl<O> Nodes<O> {
+impl<O: Identity> Nodes<O> {
     pub fn new(root: O) -> Self {
         let node = Node { object: Arc::new(root), serial: 0, places: Vec::new(), lookups: 1 };
         Self { by_number: HashMap::from([(ROOT, node)]), by_name: HashMap::new(), last_serial: 0 }
@@ -69,18 +83,35 @@ impl<O> Nodes<O> {
     }
 
     /// The kernel is told this number for this name; returns the object's serial number.
-    pub fn remember(&mut self, number: u64, directory: u64, name: &[u8], object: impl FnOnce() -> O) -> u64 {
-        let last_serial = &mut self.last_serial;
-        let node = self.by_number.entry(number).or_insert_with(|| {
-            *last_serial += 1;
-            Node { object: Arc::new(object()), serial: *last_serial, places: Vec::new(), lookups: 0 }
-        });
-        node.lookups += u64::from(number != ROOT);
-        let serial = node.serial;
-        if let Some(place) = self.place(directory, name) {
-            self.put(place, number);
-        }
+    pub fn remember(&mut self, number: u64, directory: u64, name: &[u8], object: O) -> u64 {
+        let known = self.by_number.get(&number).filter(|node| node.object.is(&object));
+        let serial = known.map(|node| node.serial).unwrap_or_else(|| self.replace(number, object));
+        self.remember_again(number, serial, directory, name);
         serial
+    }
+
+    /// The number stands for this object from now on; what it stood for is gone.
+    fn replace(&mut self, number: u64, object: O) -> u64 {
+        let gone = self.by_number.remove(&number);
+        let (lookups, places) = gone.map_or((0, Vec::new()), |gone| (gone.lookups, gone.places));
+        self.forget_places(places);
+        self.last_serial += 1;
+        let node = Node { object: Arc::new(object), serial: self.last_serial, places: Vec::new(), lookups };
+        self.by_number.insert(number, node);
+        self.last_serial
+    }
+
+    fn forget_places(&mut self, places: Vec<Place>) {
+        for place in places {
+            self.by_name.remove(&place);
+        }
+    }
+
+    /// The object of a number is reached otherwise from now on.
+    pub fn reach(&mut self, number: u64, object: O) {
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.object = Arc::new(object);
+        }
     }
 
     /// The kernel is told this number for this name once more, if it still stands for the object of this serial number.
@@ -98,9 +129,8 @@ impl<O> Nodes<O> {
         let Some(node) = self.by_number.get_mut(&number).filter(|_| number != ROOT) else { return };
         node.lookups = node.lookups.saturating_sub(lookups);
         if node.lookups == 0 {
-            for place in self.by_number.remove(&number).into_iter().flat_map(|node| node.places) {
-                self.by_name.remove(&place);
-            }
+            let places = self.by_number.remove(&number).map_or(Vec::new(), |node| node.places);
+            self.forget_places(places);
         }
     }
 
@@ -172,10 +202,10 @@ mod tests {
     #[test]
     fn paths_follow_renames_and_numbers_are_forgotten() {
         let mut nodes = Nodes::new(());
-        nodes.remember(2, ROOT, b"a", || ());
-        nodes.remember(3, 2, b"f", || ());
-        nodes.remember(3, ROOT, b"ab", || ());
-        nodes.remember(4, ROOT, b"b", || ());
+        nodes.remember(2, ROOT, b"a", ());
+        nodes.remember(3, 2, b"f", ());
+        nodes.remember(3, ROOT, b"ab", ());
+        nodes.remember(4, ROOT, b"b", ());
         nodes.rename((ROOT, b"a"), (ROOT, b"b"));
         assert_eq!(path(&nodes, 2).as_deref(), Some("/b"));
         assert_eq!(path(&nodes, 3).as_deref(), Some("/b/f"));
@@ -192,23 +222,49 @@ mod tests {
     #[test]
     fn a_number_that_is_given_again_is_another_object() {
         let mut nodes = Nodes::new(());
-        let first = nodes.remember(2, ROOT, b"a", || ());
-        nodes.remember(3, 2, b"f", || ());
+        let first = nodes.remember(2, ROOT, b"a", ());
+        nodes.remember(3, 2, b"f", ());
         nodes.forget(2, 1);
-        let second = nodes.remember(2, ROOT, b"b", || ());
+        let second = nodes.remember(2, ROOT, b"b", ());
         assert_ne!(first, second);
         assert!(!nodes.remember_again(2, first, ROOT, b"b"));
         assert!(nodes.remember_again(2, second, ROOT, b"b"));
         assert_eq!(path(&nodes, 3), None, "its directory was the first");
     }
 
+    /// Objects that share a number.
+    #[derive(Clone, Copy, PartialEq)]
+    struct Numbered(u8);
+
+    impl Identity for Numbered {
+        fn is(&self, other: &Self) -> bool {
+            self == other
+        }
+    }
+
+    #[test]
+    fn an_object_that_has_the_number_of_one_that_is_gone_takes_its_place() {
+        let mut nodes = Nodes::new(Numbered(0));
+        let first = nodes.remember(2, ROOT, b"a", Numbered(1));
+        nodes.remember(3, 2, b"f", Numbered(2));
+        assert_eq!(nodes.remember(2, ROOT, b"a", Numbered(1)), first);
+        let second = nodes.remember(2, ROOT, b"b", Numbered(3));
+        assert_ne!(second, first);
+        assert_eq!(nodes.path(2).unwrap(), b"/b", "the old name was the old object's");
+        assert_eq!(nodes.path(3), None, "its directory is gone");
+        nodes.forget(2, 2);
+        assert!(nodes.object(2).is_some(), "the kernel was told of the number three times");
+        nodes.forget(2, 1);
+        assert!(nodes.object(2).is_none());
+    }
+
     #[test]
     fn directories_that_are_said_to_hold_each_other_have_no_path() {
         let mut nodes = Nodes::new(());
-        nodes.remember(2, ROOT, b"a", || ());
-        nodes.remember(3, 2, b"b", || ());
+        nodes.remember(2, ROOT, b"a", ());
+        nodes.remember(3, 2, b"b", ());
         nodes.unlink(ROOT, b"a");
-        nodes.remember(2, 3, b"c", || ());
+        nodes.remember(2, 3, b"c", ());
         assert_eq!(path(&nodes, 2), None);
     }
 }

@@ -61,7 +61,7 @@ impl<K: KeyValue + 'static> StoredFileSystem<K> {
     /// The attributes of what has this name now.
     fn remembered(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
         let stat = stat(&self.attributes(&self.child(directory, name)?)?);
-        self.nodes.write().remember(stat.inode, directory, name, || ());
+        self.nodes.write().remember(stat.inode, directory, name, ());
         Ok(stat)
     }
 }
@@ -230,6 +230,7 @@ fn stat(attributes: &Attributes) -> Stat {
     let modified = time(attributes.modified_ns);
     Stat {
         inode: attributes.inode,
+        generation: 0,
         file_type: file_type(attributes.kind),
         mode: attributes.mode,
         links: attributes.links,

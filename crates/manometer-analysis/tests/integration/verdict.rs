@@ -565,6 +565,15 @@ fn an_earlier_recording_says_how_wide_intervals_will_be() {
     assert!((same.phases[2].width.unwrap() - width).abs() < 1e-9, "{same:?}");
     let longer = of_phases(4.0 * SECONDS as f64).phases[2].width.unwrap();
     assert!(longer < 0.55 * width && longer > 0.4 * width, "{longer} {width}");
+    assert!(same.phases.iter().all(|phase| phase.needed_width == 0.10), "{same:?}");
+    let faster = tempfile::tempdir().unwrap();
+    let summary = Case { levels: [100.0, 90.0, 60.0, 800.0, 100.0], ..Case::default() }.record(faster.path());
+    let eightfold = open(faster.path());
+    let (length, plan) = (PlannedLength::Phases { phase_s: 1.0 }, &eightfold.plan);
+    let eightfold = forecast(&eightfold, PlannedExperiment { length, plan, file: &eightfold.experiment });
+    let pressure = summary.phases.iter().find(|phase| phase.id == "w3").unwrap().pressure.value.unwrap();
+    let width = eightfold.phases[2].needed_width;
+    assert!((width - 0.10 * (1.0 - pressure)).abs() < 1e-9 && width > 0.7, "a tenth of the larger: {width} {pressure}");
     let shorter = of_phases(1.0);
     assert!(shorter.phases.iter().all(|phase| phase.width.is_none()), "no interval in a second: {shorter:?}");
     assert!(shorter.needed_s.is_some_and(|seconds| seconds > 1.0), "{shorter:?}");

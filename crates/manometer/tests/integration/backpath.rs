@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use manometer_testing::{Cause, command_as, installed, skip};
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 
 use crate::support::{CommandOutput, Running, Scene, wait_for};
 
@@ -127,6 +127,29 @@ fn a_directory_is_used_through_its_mount_with_a_cache_and_without() {
         assert!(table.lines().any(|line| line.starts_with("source ") && line.contains(" fuse")), "{table}");
         mounted.end().out_has(&["source was mounted at target", "were asked for"]);
         assert_eq!(scene.read("source/second"), "written", "the folder itself has what was written");
+    }
+}
+
+#[test]
+fn a_tree_of_more_objects_than_the_program_may_open_is_walked() {
+    if !can_mount() {
+        return;
+    }
+    let scene = scene();
+    for number in 0..400 {
+        fs::create_dir_all(scene.path(&format!("source/{}", number % 20))).unwrap();
+        scene.write(&format!("source/{}/{number}", number % 20), "content");
+    }
+    for flags in ["", "--without-cache"] {
+        let mounted = Mounted::new(&scene, "source", flags);
+        let program = Pid::from_raw(mounted.program.as_ref().unwrap().pid() as i32);
+        prlimit(program, Resource::Nofile, Rlimit { current: Some(40), maximum: Some(40) }).unwrap();
+        let walk = Command::new("tar").args(["--create", "--file=-", "target"]).current_dir(scene.path(".")).output();
+        assert!(walk.as_ref().unwrap().status.success(), "{}", String::from_utf8_lossy(&walk.unwrap().stderr));
+        let held: Vec<File> =
+            (0..10).map(|number| File::open(scene.path(&format!("target/{number}/{number}"))).unwrap()).collect();
+        drop(held);
+        assert!(!mounted.end().err().contains("open files"));
     }
 }
 

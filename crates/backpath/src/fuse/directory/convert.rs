@@ -9,6 +9,7 @@ use super::super::node_file_system::{FileType, Stat};
 pub(super) fn numbered(stat: &fs::Stat, inode: u64) -> Stat {
     Stat {
         inode,
+        generation: 0,
         file_type: file_type(fs::FileType::from_raw_mode(stat.st_mode)),
         mode: (stat.st_mode & 0o7777) as u16,
         links: u32::try_from(stat.st_nlink).unwrap_or(u32::MAX),

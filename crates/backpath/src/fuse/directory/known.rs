@@ -8,50 +8,22 @@ use rustix::io::Errno;
 
 use super::super::node_file_system::{FileType, Stat};
 use super::super::nodes::Nodes;
-use crate::attributes::{Entry, Kind};
+use super::object::{Mounts, Object};
 use crate::cache::{Change, Lookup, Options, PathCache, Ticket};
 use crate::credentials::{Credentials, Principal};
 use crate::path::{canonical, displayed, parent};
 
 /// Both are of one mount.
 pub(super) struct Known {
-    pub nodes: RwLock<Nodes<OwnedFd>>,
+    pub nodes: RwLock<Nodes<Object>>,
+    mounts: Mounts,
     cache: Option<Cached>,
 }
 
 /// All questions are asked as one principal: the kernel checks permissions.
 struct Cached {
-    paths: PathCache<Seen>,
+    paths: PathCache<Stat>,
     everybody: Principal,
-}
-
-/// Attributes, and the serial number of the object that had them.
-#[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub stat: Stat,
-    pub serial: u64,
-}
-
-impl Entry for Seen {
-    fn kind(&self) -> Kind {
-        self.stat.kind()
-    }
-
-    fn target(&self) -> Option<&[u8]> {
-        None
-    }
-
-    fn may_search(&self, _credentials: &Credentials) -> bool {
-        true
-    }
-
-    fn inode(&self) -> u64 {
-        self.stat.inode
-    }
-
-    fn links(&self) -> u32 {
-        self.stat.links
-    }
 }
 
 /// A path whose answer may be kept, since before the question.
@@ -66,19 +38,34 @@ impl Known {
             let paths = PathCache::new(options);
             Cached { everybody: paths.principal(&Credentials::root()), paths }
         });
-        Self { nodes: RwLock::new(Nodes::new(root)), cache }
+        let mounts = Mounts::default();
+        Self { nodes: RwLock::new(Nodes::new(mounts.object(root, true))), mounts, cache }
     }
 
-    /// The handle of an object that the kernel knows.
+    /// An open file of an object that the kernel knows.
     pub fn object(&self, number: u64) -> Result<Arc<OwnedFd>, Errno> {
-        self.nodes.read().object(number).ok_or(Errno::STALE)
+        let object = self.nodes.read().object(number).ok_or(Errno::STALE)?;
+        object.open()
+    }
+
+    /// The kernel is told of this object, by this name; returns its generation.
+    pub fn remember(&self, stat: &Stat, directory: u64, name: &[u8], file: OwnedFd) -> u64 {
+        let object = self.mounts.object(file, stat.file_type == FileType::Directory);
+        self.nodes.write().remember(stat.inode, directory, name, object)
+    }
+
+    /// Before an object loses a name: with the last one its handle ends, but who uses the object goes on.
+    pub fn hold(&self, stat: &Stat, file: OwnedFd) {
+        if stat.links == 1 || stat.file_type == FileType::Directory {
+            self.nodes.write().reach(stat.inode, Object::Open(Arc::new(file)));
+        }
     }
 
     /// What the cache knows of a path: an object, or that there is nothing.
-    pub fn cached(&self, path: Option<Vec<u8>>) -> Option<Result<Seen, Errno>> {
+    pub fn cached(&self, path: Option<Vec<u8>>) -> Option<Result<Stat, Errno>> {
         let cached = self.cache.as_ref()?;
         match cached.paths.lookup(&path?, &cached.everybody) {
-            Lookup::Hit(seen) => Some(Ok(seen)),
+            Lookup::Hit(stat) => Some(Ok(stat)),
             Lookup::Negative | Lookup::Prefix { entry: None, .. } => Some(Err(Errno::NOENT)),
             Lookup::Prefix { .. } | Lookup::Miss => None,
         }
@@ -86,7 +73,7 @@ impl Known {
 
     /// Begins a question whose answer is kept. `path` is asked for twice: it may change before the ticket is taken, and
     /// what changes it afterwards is noticed by the ticket.
-    pub fn asking(&self, path: impl Fn(&Nodes<OwnedFd>) -> Option<Vec<u8>>) -> Option<Asking> {
+    pub fn asking(&self, path: impl Fn(&Nodes<Object>) -> Option<Vec<u8>>) -> Option<Asking> {
         let cached = self.cache.as_ref()?;
         let before = path(&self.nodes.read())?;
         let ticket = cached.paths.ticket(&before);
@@ -95,7 +82,7 @@ impl Known {
     }
 
     /// Keeps the answer.
-    pub fn keep(&self, asking: Option<Asking>, answer: Option<&Seen>) {
+    pub fn keep(&self, asking: Option<Asking>, answer: Option<&Stat>) {
         if let (Some(cached), Some(Asking { path, ticket })) = (&self.cache, asking) {
             cached.paths.insert(ticket, &path, answer, &cached.everybody);
         }

@@ -3,6 +3,7 @@
 mod convert;
 mod handle;
 mod known;
+mod object;
 mod objects;
 
 use std::io;
@@ -17,14 +18,14 @@ use rustix::io::Errno;
 
 use self::convert::{file_type, raw_type, timespec};
 pub use self::handle::DirectoryHandle;
-use self::known::{Known, Seen};
-use self::objects::{Numbers, held, path_of, stat_of};
+use self::known::Known;
+use self::objects::{Numbers, held, path_of, shown, stat_of};
 use super::node_file_system::{Attribution, FileType, NewObject, NodeFileSystem, SetStat, Space, Stat};
 use super::nodes::ROOT;
 use crate::cache::{Change, Options};
 
-/// A directory. It holds a handle of every object that the kernel knows, so that the object is meant whatever becomes of its
-/// names. With a cache it must change through the mount only: changes made behind its back are not seen.
+/// A directory. It knows every object that the kernel knows by its file system's handle, or by an open file where there is
+/// none, so that the object is meant whatever becomes of its names. With a cache it must change through the mount only: changes made behind its back are not seen.
 pub struct DirectoryFileSystem {
     known: Arc<Known>,
     numbers: Mutex<Numbers>,
@@ -80,15 +81,15 @@ impl DirectoryFileSystem {
         let object = held(&*self.known.object(directory)?, name).map_err(|errno| self.limited(errno))?;
         let found = fs::statat(&object, "", AtFlags::EMPTY_PATH)?;
         let number = self.numbers.lock().of(found.st_dev, found.st_ino);
-        let stat = stat_of(&object, number)?;
+        let stat = shown(&object, &found, number);
         Ok((object, stat))
     }
 
     /// The kernel is told of what has this name.
-    fn remembered(&self, directory: u64, name: &[u8]) -> Result<Seen, Errno> {
-        let (object, stat) = self.find(directory, name)?;
-        let serial = self.known.nodes.write().remember(stat.inode, directory, name, || object);
-        Ok(Seen { stat, serial })
+    fn remembered(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        let (object, mut stat) = self.find(directory, name)?;
+        stat.generation = self.known.remember(&stat, directory, name, object);
+        Ok(stat)
     }
 
     /// Too many open files are not the asking process's.
@@ -103,6 +104,16 @@ impl DirectoryFileSystem {
     fn reopened(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
         let object = self.known.object(number)?;
         fs::open(path_of(&*object), flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.limited(errno))
+    }
+
+    fn remove(&self, directory: u64, name: &[u8], flags: AtFlags) -> Result<(), Errno> {
+        let (object, stat) = self.find(directory, name)?;
+        self.known.change_names(&[(directory, name)], Some(&stat), || {
+            self.known.hold(&stat, object);
+            fs::unlinkat(&*self.known.object(directory)?, name, flags)?;
+            self.known.nodes.write().unlink(directory, name);
+            Ok(())
+        })
     }
 
     fn asked(&self, number: u64) -> Result<Stat, Errno> {
@@ -125,10 +136,8 @@ impl NodeFileSystem for DirectoryFileSystem {
                 self.answered_from_cache();
                 return Err(missing);
             }
-            // Unless the object that it was is forgotten, and its handle closed.
-            Some(Ok(Seen { stat, serial }))
-                if self.known.nodes.write().remember_again(stat.inode, serial, directory, name) =>
-            {
+            // Unless the object that it was is forgotten.
+            Some(Ok(stat)) if self.known.nodes.write().remember_again(stat.inode, stat.generation, directory, name) => {
                 self.answered_from_cache();
                 return Ok(stat);
             }
@@ -137,11 +146,11 @@ impl NodeFileSystem for DirectoryFileSystem {
         let asking = self.known.asking(|nodes| nodes.child(directory, name));
         let found = self.remembered(directory, name);
         match &found {
-            Ok(seen) => self.known.keep(asking, Some(seen)),
+            Ok(stat) => self.known.keep(asking, Some(stat)),
             Err(Errno::NOENT) => self.known.keep(asking, None),
             Err(_) => (),
         }
-        found.map(|seen| seen.stat)
+        found
     }
 
     fn forget(&self, number: u64, lookups: u64) {
@@ -154,15 +163,15 @@ impl NodeFileSystem for DirectoryFileSystem {
             let nodes = self.known.nodes.read();
             (nodes.path(number), nodes.serial(number).ok_or(Errno::STALE)?)
         };
-        if let Some(Ok(seen)) = self.known.cached(path)
-            && seen.serial == serial
+        if let Some(Ok(stat)) = self.known.cached(path)
+            && stat.generation == serial
         {
             self.answered_from_cache();
-            return Ok(seen.stat);
+            return Ok(stat);
         }
         let asking = self.known.asking(|nodes| nodes.path(number));
-        let stat = self.asked(number)?;
-        self.known.keep(asking, Some(&Seen { stat: stat.clone(), serial }));
+        let stat = Stat { generation: serial, ..self.asked(number)? };
+        self.known.keep(asking, Some(&stat));
         Ok(stat)
     }
 
@@ -211,8 +220,8 @@ impl NodeFileSystem for DirectoryFileSystem {
             fs::chownat(&object, "", Some(Uid::from_raw(by.uid)), Some(Gid::from_raw(gid)), AtFlags::EMPTY_PATH)?;
             // After the owner, whose change clears bits, and whatever this process masks.
             with_mode.map_or(Ok(()), |mode| fs::chmod(path_of(&object), mode))?;
-            let stat = stat_of(&object, stat.inode)?;
-            self.known.nodes.write().remember(stat.inode, directory, name, || object);
+            let mut stat = stat_of(&object, stat.inode)?;
+            stat.generation = self.known.remember(&stat, directory, name, object);
             Ok(stat)
         })
     }
@@ -222,26 +231,16 @@ impl NodeFileSystem for DirectoryFileSystem {
         let stat = self.asked(number)?;
         self.known.change_names(&[(directory, name)], Some(&stat), || {
             fs::linkat(CWD, path_of(&*object), &*above, name, AtFlags::SYMLINK_FOLLOW)?;
-            self.remembered(directory, name).map(|seen| seen.stat)
+            self.remembered(directory, name)
         })
     }
 
     fn unlink(&self, directory: u64, name: &[u8]) -> Result<(), Errno> {
-        let (_held, stat) = self.find(directory, name)?;
-        self.known.change_names(&[(directory, name)], Some(&stat), || {
-            fs::unlinkat(&*self.known.object(directory)?, name, AtFlags::empty())?;
-            self.known.nodes.write().unlink(directory, name);
-            Ok(())
-        })
+        self.remove(directory, name, AtFlags::empty())
     }
 
     fn remove_directory(&self, directory: u64, name: &[u8]) -> Result<(), Errno> {
-        let (_held, stat) = self.find(directory, name)?;
-        self.known.change_names(&[(directory, name)], Some(&stat), || {
-            fs::unlinkat(&*self.known.object(directory)?, name, AtFlags::REMOVEDIR)?;
-            self.known.nodes.write().unlink(directory, name);
-            Ok(())
-        })
+        self.remove(directory, name, AtFlags::REMOVEDIR)
     }
 
     fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), keeps: bool) -> Result<(), Errno> {
@@ -259,9 +258,11 @@ impl NodeFileSystem for DirectoryFileSystem {
             Ok(())
         };
         // What is replaced loses a name, and its other names show it.
-        let replaced = replaced.as_ref().map(|(_, replaced)| replaced);
         self.known.change_names(&[from, to], Some(&moved), || match replaced {
-            Some(replaced) => self.known.change_names(&[to], Some(replaced), rename),
+            Some((object, replaced)) => self.known.change_names(&[to], Some(&replaced), || {
+                self.known.hold(&replaced, object);
+                rename()
+            }),
             None => rename(),
         })
     }

@@ -1,4 +1,4 @@
-//! Objects of the host by open handles, which name them whatever becomes of their paths.
+//! Objects of the host by open files, and their numbers.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -14,7 +14,7 @@ use super::convert::numbered;
 /// Numbers from here on stand for objects of other file systems below the directory.
 const FOREIGN: u64 = 1 << 63;
 
-/// The numbers of objects. No two objects have one number at the same time, as long as handles of both are held.
+/// The numbers of objects. No two objects have one number at the same time, as long as both exist.
 pub(super) struct Numbers {
     root: (u64, u64),
     foreign: HashMap<(u64, u64), u64>,
@@ -55,12 +55,16 @@ pub(super) fn path_of(object: impl AsFd) -> String {
 
 /// Its attributes. The kernel judges by the mode alone: what has an access control list is its owner's and root's.
 pub(super) fn stat_of(object: impl AsFd, number: u64) -> Result<Stat, Errno> {
-    let object = object.as_fd();
-    let mut stat = numbered(&fs::statat(object, "", AtFlags::EMPTY_PATH)?, number);
+    Ok(shown(&object, &fs::statat(&object, "", AtFlags::EMPTY_PATH)?, number))
+}
+
+/// What was asked already, as [`stat_of`] has it.
+pub(super) fn shown(object: impl AsFd, found: &fs::Stat, number: u64) -> Stat {
+    let mut stat = numbered(found, number);
     if stat.file_type != FileType::Symlink && has_list(&path_of(object)) {
         stat.mode &= 0o7700;
     }
-    Ok(stat)
+    stat
 }
 
 /// Every list is too large for one byte. Where nobody can tell, there may be one.

@@ -91,6 +91,43 @@ fn an_open_file_is_meant_though_the_source_has_another_one_there() {
 }
 
 #[test]
+fn what_the_source_puts_in_the_place_of_a_removed_object_is_another_one() {
+    on_directories(&[None], |root, source| {
+        // The file systems of Linux give a number again soon.
+        for round in 0..20 {
+            let (old, new) = (format!("old{round}"), format!("new{round}"));
+            fs::write(source.join(&old), "old").unwrap();
+            let held = OpenOptions::new().write(true).open(root.join(&old)).unwrap();
+            let named = OpenOptions::new().read(true).custom_flags(OFlags::PATH.bits() as i32).open(root.join(&old));
+            fs::remove_file(source.join(&old)).unwrap();
+            drop(held);
+            fs::write(source.join(&new), "new").unwrap();
+            assert_eq!(fs::read_to_string(root.join(&new)).unwrap(), "new");
+            let reopened = fs::read_to_string(format!("/proc/self/fd/{}", named.unwrap().as_raw_fd()));
+            assert!(reopened.is_err() || reopened.as_deref().unwrap() == "old", "{reopened:?}");
+            fs::remove_file(root.join(&new)).unwrap();
+            assert!(!source.join(&new).exists());
+        }
+    });
+}
+
+#[test]
+fn the_last_of_several_names_may_go_while_the_object_is_held() {
+    on_directories(&both(), |root, _| {
+        fs::write(root.join("a"), "content").unwrap();
+        fs::hard_link(root.join("a"), root.join("b")).unwrap();
+        let held = OpenOptions::new().read(true).custom_flags(OFlags::PATH.bits() as i32).open(root.join("a")).unwrap();
+        fs::remove_file(root.join("a")).unwrap();
+        let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "content");
+        fs::write(root.join("c"), "another").unwrap();
+        fs::rename(root.join("c"), root.join("b")).unwrap();
+        assert_eq!(fs::read_to_string(root.join("b")).unwrap(), "another");
+        assert_eq!(rustix::fs::statat(&held, "", AtFlags::EMPTY_PATH).unwrap().st_size, 7);
+    });
+}
+
+#[test]
 fn what_the_source_renames_is_reached_by_its_new_name() {
     on_directories(&[None], |root, source| {
         fs::write(root.join("a"), "hi").unwrap();

@@ -1,7 +1,7 @@
 //! The dry run as text.
 
 use manometer_analysis::forecast::Forecast;
-use manometer_analysis::needed_length::{GREATEST_WIDTH, duration as rounded};
+use manometer_analysis::needed_length::duration as rounded;
 use manometer_experiment::definition::format_settings;
 use manometer_experiment::isolate;
 use manometer_experiment::queue::PlannedRun;
@@ -66,7 +66,7 @@ fn notes(forecast: &Forecast) -> String {
     [differs, lacks, reason].into_iter().flatten().collect()
 }
 
-/// `; for 0.10 in four of five runs, run about 40 rounds (w3 needs most)`, where that is more than planned.
+/// `; for 0.10 in w3, which needs most, in four of five runs, run about 40 rounds`, where that is more than planned.
 fn advice(forecast: &Forecast) -> String {
     let needed_s = forecast.needed_s.filter(|needed_s| *needed_s > forecast.phase_s);
     let length = match (needed_s, forecast.needed_rounds) {
@@ -75,8 +75,10 @@ fn advice(forecast: &Forecast) -> String {
         (Some(needed_s), None) => format!("run each phase for about {}", rounded(needed_s)),
     };
     let most = forecast.phases.iter().find(|phase| phase.needed_s == forecast.needed_s);
-    let most = most.map_or_else(String::new, |phase| format!(" ({} needs most)", phase.id));
-    format!("; for {GREATEST_WIDTH:.2} in four of five runs, {length}{most}")
+    most.map_or_else(String::new, |phase| {
+        let (width, id) = (phase.needed_width, &phase.id);
+        format!("; for {width:.2} in {id}, which needs most, in four of five runs, {length}")
+    })
 }
 
 fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {
