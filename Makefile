@@ -17,7 +17,7 @@ python := $(shell setup/python --where)
 
 demo:
 	setup/setup build
-	@echo "Building Manometer (five minutes the first time) ..."
+	@echo "Building Manometer (some minutes the first time) ..."
 	cargo build --release --locked --package manometer
 	@echo "Running experiments/quick.toml: about two minutes ..."
 	cargo run --release --locked --quiet --package manometer -- run experiments/quick.toml
@@ -87,16 +87,16 @@ gallery: wheel
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
 	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
 
-# Crashes rlsm often, cuts its power and compares it with a map for long; kills recycle often and compares it with an array
-# for long; then runs every fuzz target for so many minutes. What a fuzzer finds on the way stays out of the corpora that
-# tests replay.
+# Crashes rlsm often, cuts its power and compares it with a map for long; kills recycle often, cuts its power and compares
+# it with an array for long; then runs every fuzz target for so many minutes. What a fuzzer finds on the way stays out of
+# the corpora that tests replay.
 MINUTES ?= 10
 soak:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
 		{ echo "soak needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
 	RLSM_CRASHES=20000 RLSM_SEQUENCES=10000 RLSM_POWER_CUTS=2000 \
 		cargo test --locked --package rlsm --test integration -- crash:: model:: power::
-	RECYCLE_SEQUENCES=100 RECYCLE_KILLS=200 cargo test --locked --package recycle --test integration
+	RECYCLE_SEQUENCES=100 RECYCLE_KILLS=200 RECYCLE_POWER_CUTS=400 cargo test --locked --package recycle --test integration
 	@for target in $$(ls fuzz/corpus); do \
 		echo "$$target: $(MINUTES) minutes"; mkdir -p fuzz/target/found/$$target; \
 		FUZZ_TARGET=$$target cargo +nightly fuzz run target fuzz/target/found/$$target fuzz/corpus/$$target -- \

@@ -1,4 +1,4 @@
-//! Helpers for the tests of all crates: skipped tests, real data, paths, small disks, other users.
+//! Helpers for the tests of all crates: skipped tests, real data, paths, small disks, other users, power cuts.
 //!
 //! A dev-dependency only; it depends on no other crate of the workspace. Documented in `docs/testing.md`.
 //!
@@ -15,6 +15,7 @@
 
 mod disk;
 mod paths;
+pub mod power;
 mod skip;
 mod user;
 

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use recycle::{Options, Policy, Region};
 
+use crate::support::rounds::{FILE_PAGES, changed, content, is_allowed};
 use crate::support::{Chance, PAGE, map, open, pages, setting};
 
 /// The environment variables with a child's file, its door and the round from which it goes on.
@@ -15,19 +16,6 @@ const FROM: &str = "RECYCLE_KILL_FROM";
 
 /// The prefix of the number of each round that the child has synced.
 const SYNCED: &str = "synced ";
-
-const FILE_PAGES: u64 = 60;
-
-/// Pages that a round changes.
-fn changed(round: u64) -> Vec<u64> {
-    let mut chance = Chance::new(round);
-    (0..1 + chance.below(20)).map(|_| chance.below(FILE_PAGES)).collect()
-}
-
-/// A page is full of the number of the round that changed it last.
-fn content(round: u64) -> Vec<u8> {
-    round.to_le_bytes().repeat(PAGE as usize / 8)
-}
 
 /// The child process: does nothing unless it is started as one.
 #[test]
@@ -75,12 +63,6 @@ fn run_and_kill(path: &Path, door: &str, from: u64, syncs: u64) -> u64 {
     last = rounds.last().unwrap_or(last);
     child.wait().unwrap();
     last
-}
-
-/// Which rounds a page may show after a kill: the last synced one that changed it, or any later one.
-fn is_allowed(page: u64, shown: u64, synced: u64) -> bool {
-    let last = (1..=synced).rev().find(|round| changed(*round).contains(&page)).unwrap_or(0);
-    shown >= last && (shown == 0 || changed(shown).contains(&page))
 }
 
 #[test]

@@ -7,5 +7,6 @@ mod crash;
 mod faults;
 mod limits;
 mod model;
+mod power;
 mod processes;
 mod support;

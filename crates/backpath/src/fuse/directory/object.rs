@@ -140,7 +140,7 @@ fn last_errno() -> Errno {
 mod tests {
     use std::fs::File;
 
-    use manometer_testing::{Cause, skip};
+    use manometer_testing::{Cause, memory_file_system, skip};
 
     use super::*;
 
@@ -149,9 +149,8 @@ mod tests {
         if !rustix::process::geteuid().is_root() {
             return skip(Cause::Root, "opening by handle needs root");
         }
-        let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
-            return skip(Cause::Tmpfs, "there is no /dev/shm");
-        };
+        let Some(memory) = memory_file_system() else { return };
+        let directory = tempfile::tempdir_in(memory).unwrap();
         let mounts = Mounts::default();
         let object = |name: &str| {
             let path = directory.path().join(name);

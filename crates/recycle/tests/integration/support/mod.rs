@@ -1,5 +1,7 @@
 //! What the tests share.
 
+pub mod rounds;
+
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::path::Path;

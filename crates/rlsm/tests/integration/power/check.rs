@@ -1,23 +1,16 @@
 //! Checking the devices after power cuts: the host's part and the guest's.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use manometer_testing::power::{self, Checked, Cut, Machine, Recording};
 use rlsm::{Database, Maintenance, Sync};
 
-use super::cut::{Cut, Replay};
-use super::device;
-use super::guest::{self, DATABASE};
-use super::machine::{Machine, TASK};
 use super::power_cycles::{self, PowerCycles};
-use super::record::CYCLES;
-use super::recording::Recording;
+use super::record::{CYCLES, DATABASE};
 use super::settings::options;
 use crate::support::work::Step;
 use crate::support::{self, Model, batch};
-
-/// The most devices of a guest.
-pub const DEVICES_MAX: usize = 16;
 
 /// The prefix of the guest's line for a device without problems.
 const WHOLE: &str = "whole ";
@@ -64,28 +57,12 @@ pub fn all(
     cuts: &[Cut],
     cycles: &PowerCycles,
 ) -> Vec<Result<Found, Problem>> {
-    assert!(cuts.len() <= DEVICES_MAX);
-    let mut replay = Replay::new(recording, image.to_vec(), cycles.last());
-    let names: Vec<_> = (0..cuts.len()).map(|index| format!("cut-{index}")).collect();
-    let make = |(cut, name): (&Cut, &String)| {
-        let (image, acknowledged) = replay.cut(cut);
-        device::write(&image, &machine.directory().join(name)).unwrap();
-        acknowledged
-    };
-    let acknowledged: Vec<u64> = cuts.iter().zip(&names).map(make).collect();
-    let report = machine.run(&[(TASK, "check"), (CYCLES, &cycles.to_word())], &names);
-    assert_eq!(report.lines().count(), cuts.len(), "the guest reported:\n{report}");
-    let judge = |((line, name), acknowledged): ((&str, &String), u64)| {
-        let found = judge(line, acknowledged)?;
-        device::check(&machine.directory().join(name)).map_err(Problem::Wrong)?;
-        Ok(found)
-    };
-    report.lines().zip(&names).zip(acknowledged).map(judge).collect()
+    let checked = power::check(machine, image, recording, (cuts, cycles.last()), &[(CYCLES, &cycles.to_word())]);
+    checked.into_iter().map(judge).collect()
 }
 
-/// Parses a line of the guest's report.
-fn judge(line: &str, acknowledged: u64) -> Result<Found, Problem> {
-    let Some(numbers) = line.strip_prefix(WHOLE) else { return Err(Problem::Wrong(line.to_owned())) };
+fn judge(Checked { acknowledged, line, file_system }: Checked) -> Result<Found, Problem> {
+    let Some(numbers) = line.strip_prefix(WHOLE) else { return Err(Problem::Wrong(line)) };
     let [last, torn_bytes, unfinished] =
         numbers.split(' ').map(|number| number.parse().unwrap()).collect::<Vec<_>>()[..]
     else {
@@ -94,26 +71,17 @@ fn judge(line: &str, acknowledged: u64) -> Result<Found, Problem> {
     if last < acknowledged {
         return Err(Problem::Lost { acknowledged, found: last });
     }
+    file_system.map_err(Problem::Wrong)?;
     Ok(Found { last, torn_bytes, unfinished })
 }
 
 /// The guest's part: returns a line per device.
 pub fn run_in_guest(mount: &Path) -> String {
-    let cycles = PowerCycles::from_word(&guest::variable(CYCLES));
-    let look_at = |device: PathBuf| {
-        println!("{}", device.display());
-        let found = guest::mount_ext4(&device, mount, "").map_err(|error| format!("it cannot be mounted: {error}"));
-        let found = found.and_then(|()| {
-            let found = check_database(&mount.join(DATABASE), &cycles);
-            guest::unmount_ext4(mount).unwrap();
-            found
-        });
-        match found {
-            Ok(found) => format!("{WHOLE}{} {} {}\n", found.last, found.torn_bytes, found.unfinished),
-            Err(problem) => problem.replace('\n', " ") + "\n",
-        }
-    };
-    guest::devices().into_iter().map(look_at).collect()
+    let cycles = PowerCycles::from_word(&power::variable(CYCLES));
+    power::look_at_devices(mount, |mount| {
+        let found = check_database(&mount.join(DATABASE), &cycles)?;
+        Ok(format!("{WHOLE}{} {} {}", found.last, found.torn_bytes, found.unfinished))
+    })
 }
 
 /// Opens the database, checks its content, writes to it, and checks it again. Returns what was found at first.

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use manometer_testing::power::{Cut, Marker, Recording, UnflushedFate};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-use super::cut::{Cut, UnflushedFate};
-use super::recording::{Marker, Recording};
 
 /// The number of cuts at each fail point.
 #[derive(Debug, Default)]

@@ -1,40 +1,10 @@
-//! The guest's markers: writes to the recorded device after the file system, past every cache of the guest and without
-//! a flush. So the recording has them in order with everything else.
+//! Storage that marks the fail points that the engine reaches.
 
-use std::fs::File as SystemFile;
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
-use std::path::Path;
 use std::sync::Arc;
 
+use manometer_testing::power::MarkerWriter;
 use rlsm::storage::{DiskStorage, File, Storage};
-use rustix::fs::OFlags;
-
-use super::device::{ACKNOWLEDGED_AT, BLOCK_BYTES, REACHED_AT};
-
-#[derive(Clone)]
-pub struct MarkerWriter(Arc<SystemFile>);
-
-#[repr(align(4096))]
-struct Block([u8; BLOCK_BYTES]);
-
-impl MarkerWriter {
-    pub fn on(device: &Path) -> io::Result<Self> {
-        let direct = OFlags::DIRECT.bits() as i32;
-        Ok(Self(Arc::new(SystemFile::options().write(true).custom_flags(direct).open(device)?)))
-    }
-
-    /// Marks the batch with this number as acknowledged.
-    pub fn acknowledged(&self, number: u64) {
-        self.write(&number.to_le_bytes(), ACKNOWLEDGED_AT);
-    }
-
-    fn write(&self, marker: &[u8], offset: u64) {
-        let mut block = Block([0; BLOCK_BYTES]);
-        block.0[..marker.len()].copy_from_slice(marker);
-        self.0.write_all_at(&block.0, offset).unwrap();
-    }
-}
 
 /// Storage that marks the fail points that the engine reaches.
 pub struct MarkedStorage {
@@ -87,7 +57,7 @@ impl Storage for MarkedStorage {
     }
 
     fn fail_point(&self, point: &'static str) {
-        self.markers.write(point.as_bytes(), REACHED_AT);
+        self.markers.reached(point);
     }
 }
 

@@ -1,26 +1,18 @@
-//! Power cuts of a real Linux: a kernel under user-mode-linux has a database on ext4, on a device that records every
-//! write and every flush (dm-log-writes). From the recording, the device is reconstructed as a power cut at many points
-//! leaves it: with all that was flushed, and any of the rest, torn at sectors. A second kernel mounts it and opens the
-//! database: every acknowledged batch is there, no batch in part, all files are sound, and it accepts writes.
+//! A database after power cuts of a real Linux ([`manometer_testing::power`]): every acknowledged batch is there, no batch
+//! in part, all files are sound, and it accepts writes.
 //!
 //! `RLSM_POWER_CUTS` sets the number of cuts (default: 96), `RLSM_POWER_SEED` the first seed.
 
 mod check;
-mod cut;
 mod cut_planner;
-mod device;
-mod guest;
-mod machine;
 mod marked_storage;
 mod power_cycles;
 mod record;
-mod recording;
 mod settings;
 
-use check::{DEVICES_MAX, Found, Problem};
-use cut::Replay;
+use check::{Found, Problem};
 use cut_planner::CutPlanner;
-use machine::Machine;
+use manometer_testing::power::{self, DEVICES_MAX, Machine, Replay};
 use manometer_testing::scratch_directory;
 use power_cycles::PowerCycles;
 use rand::{RngExt as _, SeedableRng as _};
@@ -29,9 +21,23 @@ use settings::{CYCLES, EARLY, Settings, WITHOUT_RUNS};
 
 use crate::support::{from_environment, points};
 
+/// The first process of a guest.
+const INIT: &str = "power::init";
+
+/// Not a test.
+#[test]
+#[ignore = "run by a guest's kernel"]
+fn init() {
+    power::run_guest(|task, mount| match task {
+        "record" => record::live(mount),
+        "check" => check::run_in_guest(mount),
+        other => panic!("`{other}` is no task"),
+    });
+}
+
 #[test]
 fn nothing_acknowledged_is_lost_in_a_power_cut() {
-    let Some(machine) = Machine::new() else { return };
+    let Some(machine) = Machine::new(INIT) else { return };
     let first_seed = from_environment("RLSM_POWER_SEED").unwrap_or(16);
     let devices = from_environment("RLSM_POWER_CUTS").unwrap_or(96).div_ceil((DEVICES_MAX * CYCLES.len()) as u64);
     let mut planner = CutPlanner::default();
@@ -52,7 +58,7 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
 /// The power cycles of a new device. Returns what was found after each cut.
 fn use_a_device(machine: &Machine, seed: u64, planner: &mut CutPlanner) -> Vec<Found> {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut image = device::with_file_system(machine);
+    let mut image = power::with_file_system(machine);
     let mut cycles = PowerCycles::default();
     let mut all = Vec::new();
     for (cycle, settings) in (0..).zip(CYCLES) {
@@ -63,7 +69,7 @@ fn use_a_device(machine: &Machine, seed: u64, planner: &mut CutPlanner) -> Vec<F
         for (cut, verdict) in cuts.iter().zip(checked) {
             let keep = |problem| {
                 let kept = scratch_directory().join("power-cut.img");
-                device::write(&Replay::new(&recording, image.clone(), 0).cut(cut).0, &kept).unwrap();
+                power::write(&Replay::new(&recording, image.clone(), 0).cut(cut).0, &kept).unwrap();
                 let (entries, place) = (recording.entries.len(), kept.display());
                 panic!(
                     "RLSM_POWER_SEED={seed}, {settings:?}, {cut:?} of {entries}: {problem}; the device is in {place}"
@@ -94,8 +100,8 @@ fn runs_that_were_not_synced_are_detected() {
 
 /// What power cuts in the first power cycle of a new device leave.
 fn one_cycle(settings: Settings) -> Option<Vec<Result<Found, Problem>>> {
-    let machine = Machine::new()?;
-    let image = device::with_file_system(&machine);
+    let machine = Machine::new(INIT)?;
+    let image = power::with_file_system(&machine);
     let mut cycles = PowerCycles::default();
     cycles.begin(1);
     let recording = record::record(&machine, &image, &cycles, settings);

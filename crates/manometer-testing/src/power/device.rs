@@ -11,15 +11,15 @@ use super::machine::{Machine, PATH};
 /// Small, so that blocks are soon reused.
 const FILE_SYSTEM_BYTES: u64 = 32 << 20;
 
-pub const BLOCK_BYTES: usize = 4096;
+pub(super) const BLOCK_BYTES: usize = 4096;
 
-/// The offset of the marker for the last acknowledged batch.
-pub const ACKNOWLEDGED_AT: u64 = FILE_SYSTEM_BYTES;
+/// The offset of the marker for what was acknowledged last.
+pub(super) const ACKNOWLEDGED_AT: u64 = FILE_SYSTEM_BYTES;
 
-/// The offset of the marker for the last fail point.
-pub const REACHED_AT: u64 = ACKNOWLEDGED_AT + BLOCK_BYTES as u64;
+/// The offset of the marker for the last point that was reached.
+pub(super) const REACHED_AT: u64 = ACKNOWLEDGED_AT + BLOCK_BYTES as u64;
 
-pub const DEVICE_BYTES: u64 = REACHED_AT + BLOCK_BYTES as u64;
+pub(super) const DEVICE_BYTES: u64 = REACHED_AT + BLOCK_BYTES as u64;
 
 /// A device with an empty file system.
 pub fn with_file_system(machine: &Machine) -> Vec<u8> {
@@ -35,7 +35,7 @@ pub fn with_file_system(machine: &Machine) -> Vec<u8> {
 }
 
 /// Checks the file system. Its journal must keep it sound: if it is not, no device could have been cut like this.
-pub fn check(path: &Path) -> Result<(), String> {
+pub(super) fn check(path: &Path) -> Result<(), String> {
     run("e2fsck", &["-f", "-n"], path)
 }
 

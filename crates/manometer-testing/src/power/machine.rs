@@ -9,30 +9,37 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use manometer_testing::{Cause, skip};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
+
+use crate::skip::{Cause, skip};
 
 /// A guest without output for this time hangs: it prints its progress.
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// Environment variables of the guest.
-pub const FOLDER: &str = "RLSM_POWER_FOLDER";
-pub const TASK: &str = "RLSM_POWER_TASK";
+pub(super) const FOLDER: &str = "POWER_FOLDER";
+/// What the guest is to do.
+pub(super) const TASK: &str = "POWER_TASK";
 
 /// The guest's report, in the directory.
-pub const REPORT: &str = "report";
+pub(super) const REPORT: &str = "report";
 
 /// Where Debian and Ubuntu have root's programs.
-pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// A machine whose guests run one after another.
 pub struct Machine {
     directory: TempDir,
+    /// The test that is a guest's first process.
+    init: &'static str,
 }
 
 impl Machine {
-    /// Skips the test where user-mode-linux cannot run.
-    pub fn new() -> Option<Self> {
+    /// `init` is the path of the ignored test that calls [`run_guest`](super::run_guest). Skips the test where user-mode-linux
+    /// cannot run.
+    #[track_caller]
+    pub fn new(init: &'static str) -> Option<Self> {
         if !cfg!(target_arch = "x86_64") {
             skip(Cause::Processor, "user-mode-linux is for x86-64");
             return None;
@@ -50,19 +57,19 @@ impl Machine {
         }
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("mount")).unwrap();
-        Some(Self { directory })
+        Some(Self { directory, init })
     }
 
     /// The directory that host and guest share.
-    pub fn directory(&self) -> &Path {
+    pub(super) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
     /// Runs a guest with files of the directory as devices until it powers off. Returns its report.
-    pub fn run(&self, task: &[(&str, &str)], devices: &[String]) -> String {
+    pub(super) fn run(&self, task: &[(&str, &str)], devices: &[String]) -> String {
         let report = self.directory().join(REPORT);
         let _ = fs::remove_file(&report);
-        let mut guest = Guest::start(self.directory(), task, devices);
+        let mut guest = Guest::start(self, task, devices);
         let console = guest.console();
         let report = fs::read_to_string(report).unwrap_or_default();
         match report.strip_suffix("done\n") {
@@ -78,7 +85,8 @@ impl Machine {
 struct Guest(Child);
 
 impl Guest {
-    fn start(directory: &Path, task: &[(&str, &str)], devices: &[String]) -> Self {
+    fn start(machine: &Machine, task: &[(&str, &str)], devices: &[String]) -> Self {
+        let directory = machine.directory();
         let own = std::env::current_exe().unwrap();
         let mut command = Command::new("linux.uml");
         command
@@ -91,7 +99,7 @@ impl Guest {
             .arg(format!("{FOLDER}={}", directory.display()))
             .args(task.iter().map(|(name, value)| format!("{name}={value}")))
             .args(('a'..).zip(devices).map(|(letter, device)| format!("ubd{letter}={device}")))
-            .args(["--", "power::guest::init", "--exact", "--ignored", "--nocapture"])
+            .args(["--", machine.init, "--exact", "--ignored", "--nocapture"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -23,7 +23,7 @@ const METADATA: u64 = 16;
 const END: &[u8] = b"dm-log-writes-end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// All writes before it are durable.
     Flush,
     /// A write that is durable as soon as it completes (force unit access).
@@ -32,24 +32,26 @@ pub enum Kind {
     Plain,
 }
 
+/// A write, or a flush.
 #[derive(Debug)]
 pub struct Entry {
-    pub kind: Kind,
+    pub(super) kind: Kind,
     /// The offset of the data on the device, in bytes.
-    pub offset: u64,
-    pub data: Vec<u8>,
+    pub(super) offset: u64,
+    pub(super) data: Vec<u8>,
     /// The device writes this many bytes atomically. For data that is a sector, the least of any device; ext4's journal
     /// and superblock rely on blocks.
-    pub atom_bytes: usize,
+    pub(super) atom_bytes: usize,
+    /// What the guest said by it.
     pub marker: Option<Marker>,
 }
 
 /// A marker of the guest.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// The batch with this number was acknowledged.
+    /// What has this number was acknowledged.
     Acknowledged(u64),
-    /// The engine has reached this fail point.
+    /// The guest has reached this point.
     Reached(String),
 }
 
@@ -63,12 +65,14 @@ impl Marker {
     }
 }
 
+/// A recording of a device.
 pub struct Recording {
+    /// In order.
     pub entries: Vec<Entry>,
 }
 
 impl Recording {
-    pub fn read(path: &Path) -> Self {
+    pub(super) fn read(path: &Path) -> Self {
         let entries = parse(BufReader::new(File::open(path).unwrap())).unwrap();
         Self { entries }
     }

@@ -16,10 +16,12 @@ pub enum UnflushedFate {
     Any,
 }
 
+/// A power cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
     /// The number of recorded entries before the cut.
     pub after: usize,
+    /// What happens to the writes since the last flush.
     pub fate: UnflushedFate,
     /// Chooses these writes and sectors.
     pub seed: u64,
@@ -31,17 +33,17 @@ pub struct Replay<'a> {
     /// What is durable on the device, and the number of entries that led to it.
     image: Vec<u8>,
     flushed: usize,
-    /// The last batch acknowledged before these entries.
+    /// What was acknowledged last before these entries.
     acknowledged: u64,
 }
 
 impl<'a> Replay<'a> {
-    /// Starts with the image of the recording's start, and the number of the last batch in it.
+    /// Starts with the image of the recording's start, and the number of what was acknowledged last in it.
     pub fn new(recording: &'a Recording, image: Vec<u8>, acknowledged: u64) -> Self {
         Self { entries: &recording.entries, image, flushed: 0, acknowledged }
     }
 
-    /// The device after a cut, and the number of the last batch acknowledged before. Cuts must come in order.
+    /// The device after a cut, and the number of what was acknowledged last before. Cuts must come in order.
     pub fn cut(&mut self, cut: &Cut) -> (Vec<u8>, u64) {
         self.go_to(cut.after);
         let mut image = self.image.clone();
@@ -81,8 +83,8 @@ impl<'a> Replay<'a> {
         self.flushed = end;
     }
 
-    /// A plain write is recorded with the flush that follows it, after all FUA writes that completed before. So a batch
-    /// was acknowledged before the plain writes of its flush begin, and counts for a cut among them.
+    /// A plain write is recorded with the flush that follows it, after all FUA writes that completed before. So what
+    /// is acknowledged was so before the plain writes of its flush begin, and counts for a cut among them.
     fn acknowledged_at(&self, after: usize) -> u64 {
         let rest = &self.entries[self.flushed..];
         let open = &rest[..rest.iter().position(|entry| entry.kind == Kind::Flush).unwrap_or(rest.len())];
