@@ -88,15 +88,16 @@ gallery: wheel
 	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
 
 # Crashes rlsm often, cuts its power and compares it with a map for long; kills recycle often, cuts its power and compares
-# it with an array for long; then runs every fuzz target for so many minutes. What a fuzzer finds on the way stays out of
-# the corpora that tests replay.
+# it with an array for long, also under sanitizers; then runs every fuzz target for so many minutes. What a fuzzer finds
+# on the way stays out of the corpora that tests replay.
 MINUTES ?= 10
 soak:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
-		{ echo "soak needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
+		{ echo "soak needs: rustup toolchain install nightly --component rust-src,miri && cargo install cargo-fuzz"; exit 1; }
 	RLSM_CRASHES=20000 RLSM_SEQUENCES=10000 RLSM_POWER_CUTS=2000 \
 		cargo test --locked --package rlsm --test integration -- crash:: model:: power::
 	RECYCLE_SEQUENCES=100 RECYCLE_KILLS=200 RECYCLE_POWER_CUTS=400 cargo test --locked --package recycle --test integration
+	tools/sanitize_recycle
 	@for target in $$(ls fuzz/corpus); do \
 		echo "$$target: $(MINUTES) minutes"; mkdir -p fuzz/target/found/$$target; \
 		FUZZ_TARGET=$$target cargo +nightly fuzz run target fuzz/target/found/$$target fuzz/corpus/$$target -- \
