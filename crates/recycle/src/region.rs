@@ -152,14 +152,33 @@ impl Region {
     /// The file cannot have this length; the region is as before.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         check_writable(&self.core)?;
+        self.reserve(len)?;
+        self.core.resize(len)
+    }
+
+    /// Takes in what others have appended to the file: the region ends where the file does. Pages in memory stay, but for
+    /// the one in which the region ended. A file that is no longer than before changes nothing.
+    ///
+    /// # Errors
+    /// The file cannot be examined, or the page in which the region ended cannot be written; the region is as before.
+    pub fn follow(&mut self) -> Result<()> {
+        let len = self.core.storage().len().map_err(Error::io("examination", 0, 0))?;
+        if len <= self.len() {
+            return Ok(());
+        }
+        self.reserve(len)?;
+        self.core.follow(len)
+    }
+
+    /// Makes room for a length. Where the addresses are used up, the region is set up anew, with more of them.
+    fn reserve(&mut self, len: u64) -> Result<()> {
         if len.div_ceil(PAGE) > self.core.capacity() {
-            // The addresses are used up: the same region, with more of them.
             self.core.sync(0..self.pages())?;
             let grown = regrown(&self.core, len)?;
             self.core.close();
             self.core = grown;
         }
-        self.core.resize(len)
+        Ok(())
     }
 
     /// Ends a pin whose guard is gone, for C.

@@ -473,6 +473,15 @@ impl Core {
         discarded
     }
 
+    /// Takes the length that the file has grown to, within the capacity. Nobody may use the region meanwhile.
+    pub(crate) fn follow(&self, len: u64) -> Result<()> {
+        let cut = self.len() / PAGE..self.len().div_ceil(PAGE);
+        self.flush(cut.clone())?;
+        self.discard(cut)?;
+        self.len.store(len, Ordering::Release);
+        Ok(())
+    }
+
     /// Writes what is dirty and gives all slots back. A forked child has neither.
     pub(crate) fn close(&self) {
         if !self.is_of_this_process() {

@@ -81,6 +81,32 @@ fn an_empty_region_is_empty_and_can_grow() {
 }
 
 #[test]
+fn a_region_follows_a_file_that_others_append_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let all = filled(40 * PAGE);
+    let read = |region: &Region| {
+        let mut bytes = vec![0; region.len() as usize];
+        region.read_at(0, &mut bytes).unwrap();
+        bytes
+    };
+    std::fs::write(&path, &all[..(5 * PAGE + 7) as usize]).unwrap();
+    let mut region = Region::open(&File::open(&path).unwrap(), &pages(64)).unwrap();
+    assert!(read(&region) == all[..(5 * PAGE + 7) as usize]);
+    let before = region.counters().pages_read;
+    for len in [5 * PAGE + 9, 6 * PAGE, 6 * PAGE, 40 * PAGE] {
+        std::fs::write(&path, &all[..len as usize]).unwrap();
+        region.follow().unwrap();
+        assert!(read(&region) == all[..len as usize], "{len}");
+    }
+    // The page in which the region ended twice, and those that were appended.
+    assert_eq!(region.counters().pages_read - before, 2 + 34);
+    std::fs::write(&path, &all[..PAGE as usize]).unwrap();
+    region.follow().unwrap();
+    assert_eq!(region.len(), 40 * PAGE, "a file that was shortened changes nothing");
+}
+
+#[test]
 fn growth_beyond_the_reserved_addresses_moves_the_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

@@ -79,7 +79,7 @@ impl Storage for RecycledStorage {
 struct RecycledFile {
     file: Arc<dyn File>,
     budget: Budget,
-    /// The file as it was at the last read beyond the region before.
+    /// The file as it was at the last read beyond the region's end.
     region: RwLock<Option<Region>>,
 }
 
@@ -94,7 +94,7 @@ impl RecycledFile {
         let mut known = self.region.read();
         if !has(&known) {
             drop(known);
-            if let Err(error) = self.renew() {
+            if let Err(error) = self.follow() {
                 return Some(Err(error));
             }
             known = self.region.read();
@@ -102,15 +102,18 @@ impl RecycledFile {
         known.as_ref().filter(|region| bytes.end <= region.len()).map(read)
     }
 
-    /// Begins anew with the file's present length.
-    fn renew(&self) -> recycle::Result<()> {
+    /// Takes the file's present length.
+    fn follow(&self) -> recycle::Result<()> {
+        let mut known = self.region.write();
+        if let Some(region) = &mut *known {
+            return region.follow();
+        }
         let options = recycle::Options { budget: Some(self.budget.clone()), ..recycle::Options::default() };
         let failed = |source| recycle::Error::Io { operation: "reopening", offset: 0, bytes: 0, source };
-        let region = match self.file.reopen() {
+        *known = Some(match self.file.reopen() {
             Some(file) => Region::open(&file.map_err(failed)?, &options)?,
             None => Region::on(Arc::new(Below(Arc::clone(&self.file))), false, &options)?,
-        };
-        *self.region.write() = Some(region);
+        });
         Ok(())
     }
 }
@@ -270,6 +273,22 @@ mod tests {
             assert_eq!(file.read_cached(&mut byte, 5001).unwrap(), Some(true));
             assert_eq!(byte[0], byte_at(5001));
             assert_eq!(file.read_cached(&mut byte, 9000).unwrap(), Some(false));
+        }
+    }
+
+    #[test]
+    fn pages_in_memory_stay_when_the_file_grows() {
+        let (_directory, storages) = storages();
+        for storage in storages {
+            let file = storage.create("data-000001").unwrap();
+            file.append(&(0..9000).map(byte_at).collect::<Vec<_>>()).unwrap();
+            check(&*file, 0, 9000);
+            file.append(&(9000..20_000).map(byte_at).collect::<Vec<_>>()).unwrap();
+            check(&*file, 19_000, 1000);
+            let mut byte = [0];
+            assert_eq!(file.read_cached(&mut byte, 100).unwrap(), Some(true));
+            assert_eq!(file.read_cached(&mut byte, 8500).unwrap(), Some(false), "the page in which the file ended");
+            check(&*file, 8500, 2000);
         }
     }
 
