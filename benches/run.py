@@ -7,8 +7,8 @@ import sys
 
 BENCHES = ["aa.py", "aa_interleaved.py", "backpath.py", "cache_from_python.py", "cache_vs_libcachesim.py",
            "io_vs_fio.py", "kv_null.py", "kv_vs_db_bench.py", "kv_vs_go_ycsb.py", "kv_vs_redis_benchmark.py",
-           "observers.py", "recycle.py", "replay_clock.py", "rlsm_amplification.py", "rlsm_reads.py", "rlsm_speed.py",
-           "tier_speed.py", "trace_speed.py"]
+           "observers.py", "recycle.py", "replay_clock.py", "rlsm_amplification.py", "rlsm_reads.py",
+           "rlsm_recycle.py", "rlsm_speed.py", "tier_speed.py", "trace_speed.py"]
 
 
 def main() -> int:
