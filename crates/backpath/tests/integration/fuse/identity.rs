@@ -128,6 +128,26 @@ fn the_last_of_several_names_may_go_while_the_object_is_held() {
 }
 
 #[test]
+fn an_open_file_shows_what_the_source_writes_into_it() {
+    on_directories(&[None], |root, source| {
+        fs::write(source.join("x"), "old").unwrap();
+        let held = File::open(root.join("x")).unwrap();
+        let read = || {
+            let mut bytes = [0; 3];
+            held.read_exact_at(&mut bytes, 0).unwrap();
+            bytes
+        };
+        assert_eq!(&read(), b"old");
+        // The kernel may keep for a second what it was told, and a change within a tick of its clock shows in no time.
+        let shows = |_| {
+            OpenOptions::new().write(true).open(source.join("x")).unwrap().write_all_at(b"new", 0).unwrap();
+            &read() == b"new"
+        };
+        assert!((0..1_000_000).any(shows), "the kernel keeps what was read first");
+    });
+}
+
+#[test]
 fn what_the_source_renames_is_reached_by_its_new_name() {
     on_directories(&[None], |root, source| {
         fs::write(root.join("a"), "hi").unwrap();
