@@ -7,7 +7,6 @@ use manometer_measure::histogram::PERCENTILES;
 
 use crate::estimate::LatencySummary;
 use crate::recording_data::RecordingData;
-use crate::time_series::latency_intervals;
 
 const NS_PER_US: f64 = 1e3;
 
@@ -20,10 +19,7 @@ pub(crate) fn latencies(
 ) -> BTreeMap<String, LatencySummary> {
     let mut summaries = BTreeMap::new();
     for operation in data.latency.operations() {
-        let mut all = LatencyHistogram::new();
-        let tag = tag(&operation);
-        let intervals = stretches_s.iter().flat_map(|stretch_s| latency_intervals(&data.latency, &tag, *stretch_s));
-        intervals.for_each(|interval| all.add(&interval.histogram()));
+        let all = data.latency.during(&tag(&operation), stretches_s);
         if !all.is_empty() {
             summaries.insert(operation, latency_summary(&all));
         }

@@ -3,15 +3,12 @@
 //! Only intervals that lie entirely within the phase count: an interval across its start or end mixes two settings. A
 //! missing or unmeasured interval is a gap: it is left out, never filled.
 
-use manometer_measure::latency_log::{LatencyInterval, LatencyLog};
+use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::operation::is_background;
 use manometer_measure::{Recording, Samples};
 
 use crate::criterion::{Percentile, ThroughputUnit};
 use crate::statistics::moments::median;
-
-/// The latency log's timestamps are rounded to milliseconds.
-const LOG_ROUNDING_S: f64 = 0.001;
 
 const BYTES_PER_MIB: f64 = (1u64 << 20) as f64;
 
@@ -195,25 +192,12 @@ pub fn latency(
     (begin_s, end_s): (f64, f64),
 ) -> TimeSeries {
     let mut series = TimeSeries::default();
-    for interval in latency_intervals(log, operation, (begin_s, end_s)) {
+    for interval in log.intervals_between(operation, begin_s, end_s) {
         if let Some(ns) = percentile.ns(&interval.histogram()) {
             series.push(interval.end_s - begin_s, ns as f64 / ns_per_unit);
         }
     }
     series
-}
-
-/// The intervals of `operation` entirely between `begin_s` and `end_s`, in seconds since the start of the recording.
-pub fn latency_intervals<'a>(
-    log: &'a LatencyLog,
-    operation: &'a str,
-    (begin_s, end_s): (f64, f64),
-) -> impl Iterator<Item = &'a LatencyInterval> {
-    log.intervals.iter().filter(move |interval| {
-        interval.operation == operation
-            && interval.begin_s >= begin_s - LOG_ROUNDING_S
-            && interval.end_s <= end_s + LOG_ROUNDING_S
-    })
 }
 
 fn columns(samples: &Samples, is_selected: impl Fn(&str) -> bool) -> Vec<&Vec<Option<f64>>> {
@@ -228,6 +212,7 @@ fn cell(column: &[Option<f64>], row: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manometer_measure::latency_log::LatencyInterval;
     use manometer_measure::{Column, LatencyHistogram};
 
     const SECOND: u64 = 1_000_000_000;

@@ -14,6 +14,9 @@ use crate::clock::WallAnchor;
 use crate::histogram::LatencyHistogram;
 use crate::regular_file;
 
+/// The log's times are rounded to milliseconds.
+const ROUNDING_S: f64 = 0.001;
+
 /// The `max` column is in milliseconds, by the convention of the format.
 const NS_PER_MS: f64 = 1_000_000.0;
 
@@ -156,8 +159,7 @@ impl LatencyLog {
         if self.intervals.iter().any(|interval| interval.operation == tag) { tag } else { operation.to_owned() }
     }
 
-    /// All latencies of `operation` between two times, in seconds since the start of the recording. An interval belongs to
-    /// the range that holds its middle.
+    /// All latencies of `operation` in the intervals entirely between two times, in seconds since the start of the recording.
     pub fn between(&self, operation: &str, begin_s: f64, end_s: f64) -> LatencyHistogram {
         let mut sum = LatencyHistogram::new();
         for interval in self.intervals_between(operation, begin_s, end_s) {
@@ -166,14 +168,14 @@ impl LatencyLog {
         sum
     }
 
-    /// The latencies of `operation` in all intervals whose middle lies in one of `stretches_s`.
+    /// The latencies of `operation` in all intervals entirely within one of `stretches_s`.
     pub fn during(&self, operation: &str, stretches_s: &[(f64, f64)]) -> LatencyHistogram {
         let mut sum = LatencyHistogram::new();
         stretches_s.iter().for_each(|(begin_s, end_s)| sum.add(&self.between(operation, *begin_s, *end_s)));
         sum
     }
 
-    /// The intervals of `operation` whose middle lies between two times.
+    /// The intervals of `operation` entirely between two times, as far as the log's rounded times show.
     pub fn intervals_between(
         &self,
         operation: &str,
@@ -181,8 +183,9 @@ impl LatencyLog {
         end_s: f64,
     ) -> impl Iterator<Item = &LatencyInterval> {
         self.intervals.iter().filter(move |interval| {
-            let middle_s = f64::midpoint(interval.begin_s, interval.end_s);
-            interval.operation == operation && (begin_s..end_s).contains(&middle_s)
+            interval.operation == operation
+                && interval.begin_s >= begin_s - ROUNDING_S
+                && interval.end_s <= end_s + ROUNDING_S
         })
     }
 
@@ -224,7 +227,7 @@ mod tests {
         assert!(!log.truncated);
         assert_eq!(log.operations(), ["read", "update"]);
         assert_eq!(log.between("read", 1.0, 3.0).len(), 20);
-        assert_eq!(log.between("read", 1.4, 3.4).len(), 20);
+        assert_eq!(log.between("read", 1.4, 3.4).len(), 10, "an interval is in it wholly or not at all");
         assert_eq!(log.between("scan", 0.0, 9.0).len(), 0);
         let p50 = log.between("read", 0.0, 1.0).quantile_ns(0.5).unwrap();
         assert!((999_000..=1_001_000).contains(&p50), "{p50}");

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::findings::{PACED_THROUGHPUT, PACED_WITHOUT_LATENCIES};
 use crate::phase_outcome::phase_outcome;
 use crate::recording_data::RecordingData;
-use crate::time_series::{TimeWindow, latency_intervals, total};
+use crate::time_series::{TimeWindow, total};
 
 /// A primary keeps its rate if it reaches this share of it in `w0`.
 const KEPT_SHARE: f64 = 0.95;
@@ -64,7 +64,7 @@ fn pace(recording: &Recording, data: &RecordingData) -> Option<Pace> {
     let operation = main_operation(samples, &windows);
     let has = |tag: &str| {
         let mut bounds = windows.iter().map(|window| window.bounds_s(recording));
-        bounds.any(|bounds| latency_intervals(&data.latency, tag, bounds).next().is_some())
+        bounds.any(|(begin_s, end_s)| data.latency.intervals_between(tag, begin_s, end_s).next().is_some())
     };
     let dropped = total(samples, |name| name == "dropped", &windows);
     let response = operation.as_ref().filter(|operation| has(&response_tag(operation)));
