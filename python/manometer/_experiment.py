@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -9,11 +10,11 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Thread, get_ident
 from types import TracebackType
 from typing import IO, Any, cast
 
@@ -28,10 +29,6 @@ from manometer.events import Event, Failed, Note, parse
 _STOPPING_S = 60.0
 # How many of the program's last messages an error quotes.
 _WORDS = 30
-
-# Temporary files of experiments given as text, and the number of runs that use each.
-_IN_USE: dict[Path, int] = {}
-_LOCK = Lock()
 
 
 class Experiment:
@@ -144,21 +141,16 @@ class Experiment:
             yield self._path.absolute()
             return
         # In the current folder, so that relative paths in it work. The same text has the same name, by which `resume`
-        # recognises it. Several runs may use it, so uses are counted.
+        # recognises it. Several runs may use it, also of other processes: the last one removes it.
         path = Path(f".manometer-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}.toml").absolute()
-        with _LOCK:
-            _IN_USE[path] = _IN_USE.get(path, 0) + 1
-            if _IN_USE[path] == 1:
-                part = path.with_suffix(f".{os.getpid()}")
-                part.write_text(self._text, encoding="utf-8")
-                part.replace(path)
+        held = _hold(path, self._text)
         try:
             yield path
         finally:
-            with _LOCK:
-                _IN_USE[path] -= 1
-                if _IN_USE[path] == 0:
-                    path.unlink(missing_ok=True)
+            with suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
+            os.close(held)
 
     def _sets(self) -> list[str]:
         return [word for key, value in self._changes.items() for word in ("--set", f"{key}={_value(value)}")]
@@ -315,3 +307,20 @@ def _value(value: Any) -> str:
     if value is None or isinstance(value, Mapping):
         raise ExperimentError(f"changes have {value!r}: a change is a text, a number, a flag or a list of them")
     return value if isinstance(value, str) else _json(value)
+
+
+def _hold(path: Path, text: str) -> int:
+    """The descriptor of the file, made where it is missing, with a lock that all who use it share."""
+    part = path.with_suffix(f".{os.getpid()}-{get_ident()}")
+    while True:
+        part.write_text(text, encoding="utf-8")
+        with suppress(FileExistsError):
+            os.link(part, path)
+        part.unlink()
+        with suppress(FileNotFoundError):
+            held = os.open(path, os.O_RDONLY)
+            fcntl.flock(held, fcntl.LOCK_SH)
+            # Whoever used it before may have removed it while we waited for the lock.
+            if path.exists() and os.path.samestat(os.fstat(held), path.stat()):
+                return held
+            os.close(held)
