@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BsdFileFlags, CopyFileRangeFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
@@ -15,9 +15,10 @@ use fuser::{
     ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use parking_lot::Mutex;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Stat};
+use super::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Stat, Writing};
 use crate::path::NAME_MAX;
 
 type Listing = Arc<Vec<(Vec<u8>, u64, FileType)>>;
@@ -54,7 +55,7 @@ impl<F: NodeFileSystem> Adapter<F> {
         let handle = handle.and_then(|handle| self.handle(handle).ok());
         let Some(handle) = handle else { return self.files.set(number.0, &set) };
         if let Some(size) = set.size.take() {
-            handle.set_size(size)?;
+            handle.set_size(size, set.clears_set_id)?;
         }
         if set.is_empty() { handle.stat() } else { self.files.set(number.0, &set) }
     }
@@ -77,6 +78,22 @@ impl<F: NodeFileSystem> Adapter<F> {
         FileHandle(next)
     }
 
+    /// Creates a file and opens it, unless there is one: then the kernel looks again, and opens it if it may be.
+    fn create_file(
+        &self,
+        parent: INodeNo,
+        name: &OsStr,
+        by: Attribution,
+        flags: i32,
+    ) -> Result<(Stat, FileHandle), Errno> {
+        let created = self.files.create_file(parent.0, checked(name)?, by, writes(flags));
+        let (stat, handle) = created.map_err(|errno| match errno {
+            Errno::EXIST if !has(flags, OFlags::EXCL) => Errno::STALE,
+            _ => errno,
+        })?;
+        Ok((stat, self.keep_open(handle)))
+    }
+
     /// Where others change files, the kernel keeps no copy of what is appended: it would be in the wrong place.
     fn how(&self, flags: i32) -> FopenFlags {
         if appends(flags) && self.kernel_cache.is_zero() { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::empty() }
@@ -95,6 +112,8 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // A kernel before 3.6 keeps it until the file is opened again.
         let _ = config.add_capabilities(InitFlags::FUSE_AUTO_INVAL_DATA);
+        // A kernel before 2.6.31 masks modes itself, also where a directory's default list says who may.
+        let _ = config.add_capabilities(InitFlags::FUSE_DONT_MASK);
         Ok(())
     }
 
@@ -115,7 +134,7 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
 
     fn setattr(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         mode: Option<u32>,
         uid: Option<u32>,
@@ -132,7 +151,8 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
         reply: ReplyAttr,
     ) {
         let mode = mode.map(|mode| (mode & 0o7777) as u16);
-        let set = SetStat { mode, uid, gid, size, accessed: accessed.map(time), modified: modified.map(time) };
+        let (accessed, modified) = (accessed.map(time), modified.map(time));
+        let set = SetStat { mode, uid, gid, size, clears_set_id: clears_set_id(request), accessed, modified };
         match self.set(number, handle, set) {
             Ok(stat) => reply.attr(&self.kernel_cache, &attributes(&stat)),
             Err(errno) => reply.error(code(errno)),
@@ -221,15 +241,7 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let create = || {
-            let object = NewObject::Node(FileType::Regular, 0);
-            let stat = self.create_at(parent, name, object, attribution(request, mode, umask))?;
-            let handle = self.files.open(stat.inode, writes(flags));
-            // The kernel hears of no object when creation fails.
-            let handle = handle.inspect_err(|_| self.files.forget(stat.inode, 1))?;
-            Ok((stat, self.keep_open(handle)))
-        };
-        match create() {
+        match self.create_file(parent, name, attribution(request, mode, umask), flags) {
             Ok((stat, handle)) => {
                 let generation = Generation(stat.generation);
                 reply.created(&self.kernel_cache, &attributes(&stat), generation, handle, self.how(flags));
@@ -257,21 +269,20 @@ impl<F: NodeFileSystem> Filesystem for Adapter<F> {
 
     fn write(
         &self,
-        _request: &Request,
+        request: &Request,
         _number: INodeNo,
         handle: FileHandle,
         offset: u64,
         bytes: &[u8],
-        _write_flags: WriteFlags,
+        write_flags: WriteFlags,
         flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let write = |handle: Arc<F::Handle>| match appends(flags.0) {
-            true => handle.append(bytes),
-            false => handle.write(offset, bytes),
-        };
-        match self.handle(handle).and_then(write) {
+        let offset = (!appends(flags.0)).then_some(offset);
+        let clears_set_id = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) || clears_set_id(request);
+        let how = Writing { offset, clears_set_id };
+        match self.handle(handle).and_then(|handle| handle.write(bytes, how)) {
             Ok(written) => reply.written(written as u32),
             Err(errno) => reply.error(code(errno)),
         }
@@ -413,24 +424,40 @@ fn code(errno: Errno) -> fuser::Errno {
 }
 
 fn attribution(request: &Request, mode: u32, umask: u32) -> Attribution {
-    Attribution { uid: request.uid(), gid: request.gid(), mode: (mode & !umask & 0o7777) as u16 }
+    let bits = |mode: u32| (mode & 0o7777) as u16;
+    Attribution { uid: request.uid(), gid: request.gid(), mode: bits(mode), mask: bits(umask) }
+}
+
+/// The kernel does it by the mode that it was told last, which may be older than the bits.
+fn clears_set_id(request: &Request) -> bool {
+    request.uid() != 0
+}
+
+fn has(flags: i32, flag: OFlags) -> bool {
+    OFlags::from_bits_retain(flags as u32).contains(flag)
 }
 
 fn appends(flags: i32) -> bool {
-    rustix::fs::OFlags::from_bits_retain(flags as u32).contains(rustix::fs::OFlags::APPEND)
+    has(flags, OFlags::APPEND)
 }
 
 fn writes(flags: i32) -> bool {
-    let access = rustix::fs::OFlags::from_bits_retain(flags as u32) & rustix::fs::OFlags::ACCMODE;
-    access != rustix::fs::OFlags::RDONLY
+    OFlags::from_bits_retain(flags as u32) & OFlags::ACCMODE != OFlags::RDONLY
 }
 
 #[expect(clippy::disallowed_methods, reason = "the kernel asks for the present time, to be stored")]
 fn time(time: TimeOrNow) -> SystemTime {
     match time {
-        TimeOrNow::SpecificTime(time) => time,
+        TimeOrNow::SpecificTime(time) => specific(time),
         TimeOrNow::Now => SystemTime::now(),
     }
+}
+
+/// A time before 1970 as it was set: fuser counts its fraction of a second backwards.
+fn specific(time: SystemTime) -> SystemTime {
+    let Err(before) = time.duration_since(UNIX_EPOCH) else { return time };
+    let distance = before.duration();
+    UNIX_EPOCH - Duration::from_secs(distance.as_secs()) + Duration::from_nanos(distance.subsec_nanos().into())
 }
 
 fn type_of_mode(mode: u32) -> FileType {

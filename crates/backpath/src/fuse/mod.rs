@@ -20,7 +20,9 @@ use fuser::{Config, MountOption, Session, SessionACL};
 
 use self::adapter::Adapter;
 pub use self::directory::{DirectoryCounters, DirectoryFileSystem};
-pub use self::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Space, Stat};
+pub use self::node_file_system::{
+    Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Space, Stat, Writing,
+};
 pub use self::stored::StoredFileSystem;
 pub use self::unmounter::{Unmounted, Unmounter};
 

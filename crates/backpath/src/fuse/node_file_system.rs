@@ -91,8 +91,19 @@ pub struct Attribution {
     pub uid: u32,
     /// Group, unless the directory gives its own.
     pub gid: u32,
-    /// Mode, without the bits that the process masks.
+    /// Mode, as it was asked for.
     pub mode: u16,
+    /// The bits that the process masks, unless the directory says who may use what is created in it.
+    pub mask: u16,
+}
+
+/// How bytes are written.
+#[derive(Debug, Clone, Copy)]
+pub struct Writing {
+    /// Where they begin, or `None` for the end, wherever others have moved it.
+    pub offset: Option<u64>,
+    /// Whether the file loses its set-user-ID and set-group-ID bits, as it does when its writer has no rights over it.
+    pub clears_set_id: bool,
 }
 
 /// What is created.
@@ -117,6 +128,8 @@ pub struct SetStat {
     pub gid: Option<u32>,
     /// Bytes.
     pub size: Option<u64>,
+    /// Whether a new size clears set-user-ID and set-group-ID bits, as [`Writing::clears_set_id`].
+    pub clears_set_id: bool,
     /// Last access.
     pub accessed: Option<SystemTime>,
     /// Last change of the content.
@@ -126,7 +139,7 @@ pub struct SetStat {
 impl SetStat {
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
-        let Self { mode, uid, gid, size, accessed, modified } = self;
+        let Self { mode, uid, gid, size, clears_set_id: _, accessed, modified } = self;
         mode.is_none() && uid.or(*gid).is_none() && size.is_none() && accessed.or(*modified).is_none()
     }
 }
@@ -152,16 +165,14 @@ pub struct Space {
 pub trait Handle: Send + Sync + 'static {
     /// Bytes from an offset; fewer at the end.
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, Errno>;
-    /// Writes bytes at an offset; returns how many.
-    fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
-    /// Writes bytes at the end, wherever others have moved it; returns how many.
-    fn append(&self, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Writes bytes; returns how many.
+    fn write(&self, bytes: &[u8], how: Writing) -> Result<usize, Errno>;
     /// Makes the content durable.
     fn sync(&self, data_only: bool) -> Result<(), Errno>;
     /// The file's attributes, also when it has no name any more.
     fn stat(&self) -> Result<Stat, Errno>;
     /// Changes its size, also when it has no name any more.
-    fn set_size(&self, size: u64) -> Result<(), Errno>;
+    fn set_size(&self, size: u64, clears_set_id: bool) -> Result<(), Errno>;
 }
 
 /// A file system whose objects are asked for by number. The root is 1; every other object gets its number when a name is
@@ -180,6 +191,14 @@ pub trait NodeFileSystem: Send + Sync + 'static {
     fn read_link(&self, number: u64) -> Result<Vec<u8>, Errno>;
     /// Names in a directory with inodes and types, without `.` and `..`.
     fn list(&self, number: u64) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno>;
+    /// Creates a file and opens it, for reading or also for writing; this is one look-up.
+    fn create_file(
+        &self,
+        directory: u64,
+        name: &[u8],
+        by: Attribution,
+        writes: bool,
+    ) -> Result<(Stat, Self::Handle), Errno>;
     /// Creates an object; this is one look-up.
     fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno>;
     /// Gives an object another name; this is one look-up.

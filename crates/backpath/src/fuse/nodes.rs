@@ -107,10 +107,10 @@ impl<O: Identity> Nodes<O> {
         }
     }
 
-    /// The object of a number is reached otherwise from now on.
-    pub fn reach(&mut self, number: u64, object: O) {
-        if let Some(node) = self.by_number.get_mut(&number) {
-            node.object = Arc::new(object);
+    /// The object of a number is reached otherwise from now on, if it is the `same`.
+    pub fn reach(&mut self, number: u64, same: &O, otherwise: O) {
+        if let Some(node) = self.by_number.get_mut(&number).filter(|node| node.object.is(same)) {
+            node.object = Arc::new(otherwise);
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
     }
 
     /// Objects that share a number.
-    #[derive(Clone, Copy, PartialEq)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     struct Numbered(u8);
 
     impl Identity for Numbered {
@@ -256,6 +256,16 @@ mod tests {
         assert!(nodes.object(2).is_some(), "the kernel was told of the number three times");
         nodes.forget(2, 1);
         assert!(nodes.object(2).is_none());
+    }
+
+    #[test]
+    fn only_the_same_object_is_reached_otherwise() {
+        let mut nodes = Nodes::new(Numbered(0));
+        nodes.remember(2, ROOT, b"a", Numbered(1));
+        nodes.reach(2, &Numbered(3), Numbered(4));
+        assert_eq!(*nodes.object(2).unwrap(), Numbered(1));
+        nodes.reach(2, &Numbered(1), Numbered(4));
+        assert_eq!(*nodes.object(2).unwrap(), Numbered(4));
     }
 
     #[test]

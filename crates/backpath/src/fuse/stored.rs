@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use parking_lot::RwLock;
 use rustix::io::Errno;
 
-use super::node_file_system::{Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Space, Stat};
+use super::node_file_system::{
+    Attribution, FileType, Handle, NewObject, NodeFileSystem, SetStat, Space, Stat, Writing,
+};
 use super::nodes::Nodes;
 use crate::attributes::{Attributes, Kind};
 use crate::credentials::{Capabilities, Credentials};
@@ -91,18 +93,30 @@ impl<K: KeyValue + 'static> NodeFileSystem for StoredFileSystem<K> {
         Ok(names.into_iter().map(|(name, inode, kind)| (name, inode, file_type(kind))).collect())
     }
 
+    fn create_file(
+        &self,
+        directory: u64,
+        name: &[u8],
+        by: Attribution,
+        writes: bool,
+    ) -> Result<(Stat, StoredHandle<K>), Errno> {
+        let stat = self.create(directory, name, NewObject::Node(FileType::Regular, 0), by)?;
+        // The kernel hears of no object when opening fails.
+        let handle = self.open(stat.inode, writes).inspect_err(|_| self.forget(stat.inode, 1))?;
+        Ok((stat, handle))
+    }
+
     fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
         let path = self.child(directory, name)?;
         let above = self.store.stat(directory).map_err(errno)?;
         let inherits = above.mode & SET_GROUP != 0;
         let gid = if inherits { above.gid } else { by.gid };
         let credentials = Credentials::new(by.uid, gid, &[]).with_capabilities(Capabilities::ALL);
+        let mode = by.mode & !by.mask;
         let operation = match object {
-            NewObject::Node(FileType::Regular, _) => Operation::Create(&path, by.mode),
+            NewObject::Node(FileType::Regular, _) => Operation::Create(&path, mode),
             NewObject::Node(..) => return Err(Errno::PERM),
-            NewObject::Directory => {
-                Operation::MakeDirectory(&path, if inherits { by.mode | SET_GROUP } else { by.mode })
-            }
+            NewObject::Directory => Operation::MakeDirectory(&path, if inherits { mode | SET_GROUP } else { mode }),
             NewObject::Symlink(target) => Operation::Symlink(target, &path),
         };
         self.act(&operation, &credentials)?;
@@ -145,14 +159,19 @@ impl<K: KeyValue + 'static> NodeFileSystem for StoredFileSystem<K> {
         if let Some(size) = set.size {
             self.store.truncate(before.inode, size, self.now_ns()).map_err(errno)?;
         }
-        // A link's own attributes are never looked at: an operation would change what it leads to.
-        if before.kind != Kind::Symlink {
-            if set.uid.is_some() || set.gid.is_some() {
-                let (uid, gid) = (set.uid.unwrap_or(before.uid), set.gid.unwrap_or(before.gid));
+        let is_given = set.uid.is_some() || set.gid.is_some();
+        let (uid, gid) = (set.uid.unwrap_or(before.uid), set.gid.unwrap_or(before.gid));
+        if before.kind == Kind::Symlink {
+            // An operation would change what it leads to.
+            if is_given {
+                self.store.change_owner_of_link(before.inode, uid, gid).map_err(errno)?;
+            }
+        } else {
+            if is_given {
                 self.act(&Operation::ChangeOwner(&self.path(number)?, uid, gid), &Credentials::root())?;
             }
             // A file that changes hands keeps no right to act as its owner.
-            let is_given = (set.uid.is_some() || set.gid.is_some()) && before.kind == Kind::File;
+            let is_given = is_given && before.kind == Kind::File;
             let mode = set.mode.or_else(|| is_given.then_some(before.mode & !0o6000));
             if let Some(mode) = mode.filter(|mode| *mode != before.mode) {
                 self.act(&Operation::ChangeMode(&self.path(number)?, mode), &Credentials::root())?;
@@ -189,12 +208,13 @@ impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
         self.store.read(self.inode, offset, length).map_err(errno)
     }
 
-    fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
-        self.store.write(self.inode, offset, bytes, nanoseconds((self.clock)())).map_err(errno)
-    }
-
-    fn append(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        self.store.append(self.inode, bytes, nanoseconds((self.clock)())).map_err(errno)
+    fn write(&self, bytes: &[u8], how: Writing) -> Result<usize, Errno> {
+        let now_ns = nanoseconds((self.clock)());
+        let written = match how.offset {
+            Some(offset) => self.store.write(self.inode, offset, bytes, now_ns),
+            None => self.store.append(self.inode, bytes, now_ns),
+        };
+        written.map_err(errno)
     }
 
     /// Every write is as durable as the key-value store makes it.
@@ -206,7 +226,7 @@ impl<K: KeyValue + 'static> Handle for StoredHandle<K> {
         self.store.stat(self.inode).map(|attributes| stat(&attributes)).map_err(errno)
     }
 
-    fn set_size(&self, size: u64) -> Result<(), Errno> {
+    fn set_size(&self, size: u64, _clears_set_id: bool) -> Result<(), Errno> {
         self.store.truncate(self.inode, size, nanoseconds((self.clock)())).map_err(errno)
     }
 }

@@ -36,7 +36,8 @@ impl<K: KeyValue> MetadataStore<K> {
         Ok(bytes.split_off(bytes.len().min((offset - first) as usize)))
     }
 
-    /// Writes bytes to a file from `offset`, at most 4 MiB at once; returns how many.
+    /// Writes bytes to a file from `offset`, at most 4 MiB at once; returns how many. The file loses its set-user-ID and
+    /// set-group-ID bits, whoever writes.
     ///
     /// # Errors
     /// `EFBIG` beyond 16 GiB, `ENOENT` for a file that is gone, or the failure of the store.
@@ -89,6 +90,7 @@ impl<K: KeyValue> MetadataStore<K> {
             }
             file.size = file.size.max(end);
             file.modified_ns = now_ns;
+            file.mode = without_set_id(file.mode);
             let first = offset / CHUNK * CHUNK;
             let mut content = joined(before);
             content[(offset - first) as usize..(end - first) as usize].copy_from_slice(bytes);
@@ -98,7 +100,7 @@ impl<K: KeyValue> MetadataStore<K> {
         Ok(is_written)
     }
 
-    /// Cuts a file, or lengthens it by zeros.
+    /// Cuts a file, or lengthens it by zeros. It loses its bits as by [`write`](Self::write).
     ///
     /// # Errors
     /// `EFBIG` beyond 16 GiB, `ENOENT` for a file that is gone, or the failure of the store.
@@ -110,6 +112,7 @@ impl<K: KeyValue> MetadataStore<K> {
         self.update(inode, &[last], |file, before| {
             let chunks_before = file.size.div_ceil(CHUNK);
             (file.size, file.modified_ns) = (size, now_ns);
+            file.mode = without_set_id(file.mode);
             let mut content = joined(before);
             content[(size % CHUNK) as usize..].fill(0);
             let removed = (last + 1..chunks_before).map(|number| Write::RemoveField(keys::data(inode), field(number)));
@@ -124,6 +127,20 @@ impl<K: KeyValue> MetadataStore<K> {
     pub fn touch(&self, inode: u64, modified_ns: i64) -> Result<(), MetadataError<K::Error>> {
         self.update(inode, &[], |file, _| {
             file.modified_ns = modified_ns;
+            Vec::new()
+        })
+    }
+
+    /// Sets the owner and the group of a symbolic link itself, which no operation on its path reaches.
+    ///
+    /// # Errors
+    /// `EINVAL` for anything else, `ENOENT` for a link that is gone, or the failure of the store.
+    pub fn change_owner_of_link(&self, inode: u64, uid: u32, gid: u32) -> Result<(), MetadataError<K::Error>> {
+        if self.stat(inode)?.kind != Kind::Symlink {
+            return Err(Errno::Invalid.into());
+        }
+        self.update(inode, &[], |link, _| {
+            (link.uid, link.gid) = (uid, gid);
             Vec::new()
         })
     }
@@ -187,4 +204,10 @@ fn set(inode: u64, number: u64, chunk: &[u8]) -> Write {
 
 fn field(number: u64) -> Vec<u8> {
     number.to_le_bytes().to_vec()
+}
+
+/// A mode without the rights to act as the file's owner and, where it can be executed, its group.
+fn without_set_id(mode: u16) -> u16 {
+    let set_group = if mode & 0o010 == 0 { 0 } else { 0o2000 };
+    mode & !(0o4000 | set_group)
 }

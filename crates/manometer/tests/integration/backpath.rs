@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use manometer_testing::{Cause, command_as, installed, skip};
-use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::support::{CommandOutput, Running, Scene, wait_for};
 
@@ -151,6 +151,46 @@ fn a_tree_of_more_objects_than_the_program_may_open_is_walked() {
         drop(held);
         assert!(!mounted.end().err().contains("open files"));
     }
+}
+
+#[test]
+fn what_cannot_be_told_of_is_not_created() {
+    if !can_mount() {
+        return;
+    }
+    let scene = scene();
+    scene.write("source/file", "content");
+    let mounted = Mounted::new(&scene, "source", "--without-cache --kernel-cache 0s");
+    let pid = mounted.program.as_ref().unwrap().pid();
+    let target = |name: &str| scene.path(&format!("target/{name}"));
+    type Creation<'a> = &'a dyn Fn(&Path) -> std::io::Result<()>;
+    let creations: [(&str, Creation<'_>); 5] = [
+        ("directory", &|path| fs::create_dir(path)),
+        ("created", &|path| File::create_new(path).map(drop)),
+        ("symlink", &|path| std::os::unix::fs::symlink("file", path)),
+        ("link", &|path| fs::hard_link(target("file"), path)),
+        ("pipe", &|path| Ok(rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o644.into())?)),
+    ];
+    let mut refused = 0;
+    for more in 0..6 {
+        let opened = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() as u64;
+        let limit = Some(opened + more);
+        let limited = Rlimit { current: limit, maximum: getrlimit(Resource::Nofile).maximum };
+        let before = prlimit(Pid::from_raw(pid as i32), Resource::Nofile, limited).unwrap();
+        for (name, create) in &creations {
+            let name = format!("{name}{more}");
+            let created = create(&target(&name));
+            let exists = fs::symlink_metadata(scene.path(&format!("source/{name}"))).is_ok();
+            assert_eq!(exists, created.is_ok(), "{name}: {created:?}");
+            if let Err(error) = created {
+                assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::NFILE.raw_os_error()), "{name}");
+                refused += 1;
+            }
+        }
+        prlimit(Pid::from_raw(pid as i32), Resource::Nofile, before).unwrap();
+    }
+    assert!((1..30).contains(&refused), "some are refused, some created: {refused}");
+    mounted.end();
 }
 
 #[test]

@@ -6,21 +6,21 @@ use rustix::fs;
 
 use super::super::node_file_system::{FileType, Stat};
 
-pub(super) fn numbered(stat: &fs::Stat, inode: u64) -> Stat {
+pub(super) fn numbered(stat: &fs::Statx, inode: u64) -> Stat {
     Stat {
         inode,
         generation: 0,
-        file_type: file_type(fs::FileType::from_raw_mode(stat.st_mode)),
-        mode: (stat.st_mode & 0o7777) as u16,
-        links: u32::try_from(stat.st_nlink).unwrap_or(u32::MAX),
-        uid: stat.st_uid,
-        gid: stat.st_gid,
-        device: stat.st_rdev as u32,
-        size: stat.st_size as u64,
-        blocks: stat.st_blocks as u64,
-        accessed: time(stat.st_atime, stat.st_atime_nsec),
-        modified: time(stat.st_mtime, stat.st_mtime_nsec),
-        changed: time(stat.st_ctime, stat.st_ctime_nsec),
+        file_type: file_type(fs::FileType::from_raw_mode(stat.stx_mode.into())),
+        mode: stat.stx_mode & 0o7777,
+        links: stat.stx_nlink,
+        uid: stat.stx_uid,
+        gid: stat.stx_gid,
+        device: fs::makedev(stat.stx_rdev_major, stat.stx_rdev_minor) as u32,
+        size: stat.stx_size,
+        blocks: stat.stx_blocks,
+        accessed: time(stat.stx_atime),
+        modified: time(stat.stx_mtime),
+        changed: time(stat.stx_ctime),
     }
 }
 
@@ -48,10 +48,10 @@ pub(super) fn raw_type(file_type: FileType) -> fs::FileType {
     }
 }
 
-fn time(seconds: i64, nanoseconds: u64) -> SystemTime {
-    let fraction = Duration::from_nanos(nanoseconds);
-    let distance = Duration::from_secs(seconds.unsigned_abs());
-    if seconds < 0 { UNIX_EPOCH - distance + fraction } else { UNIX_EPOCH + distance + fraction }
+fn time(time: fs::StatxTimestamp) -> SystemTime {
+    let fraction = Duration::from_nanos(time.tv_nsec.into());
+    let distance = Duration::from_secs(time.tv_sec.unsigned_abs());
+    if time.tv_sec < 0 { UNIX_EPOCH - distance + fraction } else { UNIX_EPOCH + distance + fraction }
 }
 
 /// A time to set, or that it stays.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rustix::fs;
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::super::node_file_system::{Handle, Stat};
+use super::super::node_file_system::{Handle, Stat, Writing};
+use super::caller::clearing_set_id;
 use super::known::Known;
 use super::objects::stat_of;
 
@@ -44,13 +45,12 @@ impl Handle for DirectoryHandle {
         Ok(bytes)
     }
 
-    fn write(&self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
-        self.change(|| self.file.write_at(bytes, offset).map_err(errno))
-    }
-
-    fn append(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        let bytes = [IoSlice::new(bytes)];
-        self.change(|| rustix::io::pwritev2(&self.file, &bytes, 0, ReadWriteFlags::APPEND))
+    fn write(&self, bytes: &[u8], how: Writing) -> Result<usize, Errno> {
+        let write = || match how.offset {
+            Some(offset) => self.file.write_at(bytes, offset).map_err(errno),
+            None => rustix::io::pwritev2(&self.file, &[IoSlice::new(bytes)], 0, ReadWriteFlags::APPEND),
+        };
+        self.change(|| clearing_set_id(how.clears_set_id, write))
     }
 
     fn sync(&self, data_only: bool) -> Result<(), Errno> {
@@ -61,7 +61,7 @@ impl Handle for DirectoryHandle {
         stat_of(&self.file, self.inode)
     }
 
-    fn set_size(&self, size: u64) -> Result<(), Errno> {
-        self.change(|| fs::ftruncate(&self.file, size))
+    fn set_size(&self, size: u64, clears_set_id: bool) -> Result<(), Errno> {
+        self.change(|| clearing_set_id(clears_set_id, || fs::ftruncate(&self.file, size)))
     }
 }

@@ -56,8 +56,12 @@ impl Known {
 
     /// Before an object loses a name: with the last one its handle ends, but who uses the object goes on.
     pub fn hold(&self, stat: &Stat, file: OwnedFd) {
-        if stat.links == 1 || stat.file_type == FileType::Directory {
-            self.nodes.write().reach(stat.inode, Object::Open(Arc::new(file)));
+        let is_directory = stat.file_type == FileType::Directory;
+        if stat.links == 1 || is_directory {
+            let file = Arc::new(file);
+            if let Some(same) = self.mounts.by_handle(&file, is_directory) {
+                self.nodes.write().reach(stat.inode, &same, Object::Open(file));
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! A directory of the host as what is mounted, with or without a cache of its paths.
 
+mod caller;
 mod convert;
 mod handle;
 mod known;
@@ -7,19 +8,20 @@ mod object;
 mod objects;
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rustix::fs::{self, AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
+use self::caller::{as_caller, clearing_set_id};
 use self::convert::{file_type, raw_type, timespec};
 pub use self::handle::DirectoryHandle;
 use self::known::Known;
-use self::objects::{Numbers, held, path_of, shown, stat_of};
+use self::objects::{Numbers, Site, asked, held, path_of, shown, stat_of};
 use super::node_file_system::{Attribution, FileType, NewObject, NodeFileSystem, SetStat, Space, Stat};
 use super::nodes::ROOT;
 use crate::cache::{Change, Options};
@@ -62,12 +64,18 @@ impl DirectoryFileSystem {
     /// may have as many files open from then on as its hard limit allows.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If it cannot be opened, or Linux is older than 5.8.
     pub fn open(directory: &Path, cache: Option<Options>) -> io::Result<Self> {
         objects::raise_limit();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = fs::open(directory, flags, Mode::empty())?;
-        let numbers = Mutex::new(Numbers::new(&fs::fstat(&root)?));
+        let found = asked(&root).map_err(|errno| match errno {
+            Errno::NOSYS => {
+                io::Error::new(io::ErrorKind::Unsupported, "a mount of a directory needs Linux 5.8 or later")
+            }
+            _ => errno.into(),
+        })?;
+        let numbers = Mutex::new(Numbers::new(&found));
         Ok(Self { known: Arc::new(Known::new(root, cache)), numbers, counters: Arc::default() })
     }
 
@@ -76,20 +84,48 @@ impl DirectoryFileSystem {
         Arc::clone(&self.counters)
     }
 
+    /// An open file of an object that the kernel knows.
+    fn object(&self, number: u64) -> Result<Arc<OwnedFd>, Errno> {
+        self.known.object(number).map_err(|errno| self.limited(errno))
+    }
+
     /// What has this name, asked of the host.
     fn find(&self, directory: u64, name: &[u8]) -> Result<(OwnedFd, Stat), Errno> {
-        let object = held(&*self.known.object(directory)?, name).map_err(|errno| self.limited(errno))?;
-        let found = fs::statat(&object, "", AtFlags::EMPTY_PATH)?;
-        let number = self.numbers.lock().of(found.st_dev, found.st_ino);
-        let stat = shown(&object, &found, number);
+        let object = self.held(self.object(directory)?, name)?;
+        let stat = self.stat_of_new(&object)?;
         Ok((object, stat))
     }
 
-    /// The kernel is told of what has this name.
-    fn remembered(&self, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
-        let (object, mut stat) = self.find(directory, name)?;
+    fn held(&self, directory: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+        held(directory, name).map_err(|errno| self.limited(errno))
+    }
+
+    /// The attributes of an object that may have no number yet.
+    fn stat_of_new(&self, object: &OwnedFd) -> Result<Stat, Errno> {
+        let found = asked(object)?;
+        let number = self.numbers.lock().of(Site::of(&found), found.stx_ino);
+        Ok(shown(object, &found, number))
+    }
+
+    /// The kernel is told of what has this name in an open directory.
+    fn remembered_in(&self, above: impl AsFd, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
+        self.remembered_as(directory, name, self.held(above, name)?)
+    }
+
+    /// The kernel is told of this object, by this name.
+    fn remembered_as(&self, directory: u64, name: &[u8], object: OwnedFd) -> Result<Stat, Errno> {
+        let mut stat = self.stat_of_new(&object)?;
         stat.generation = self.known.remember(&stat, directory, name, object);
         Ok(stat)
+    }
+
+    /// A place for one more open file, to be given up for it, so that nothing is created that cannot be told of.
+    fn spare(&self, file: impl AsFd) -> Result<OwnedFd, Errno> {
+        fcntl_dupfd_cloexec(file, 0).map_err(|errno| self.limited(errno))
+    }
+
+    fn handle(&self, file: OwnedFd, inode: u64) -> DirectoryHandle {
+        DirectoryHandle { file: file.into(), inode, known: Arc::clone(&self.known) }
     }
 
     /// Too many open files are not the asking process's.
@@ -102,7 +138,7 @@ impl DirectoryFileSystem {
     }
 
     fn reopened(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let object = self.known.object(number)?;
+        let object = self.object(number)?;
         fs::open(path_of(&*object), flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.limited(errno))
     }
 
@@ -110,14 +146,14 @@ impl DirectoryFileSystem {
         let (object, stat) = self.find(directory, name)?;
         self.known.change_names(&[(directory, name)], Some(&stat), || {
             self.known.hold(&stat, object);
-            fs::unlinkat(&*self.known.object(directory)?, name, flags)?;
+            fs::unlinkat(&*self.object(directory)?, name, flags)?;
             self.known.nodes.write().unlink(directory, name);
             Ok(())
         })
     }
 
     fn asked(&self, number: u64) -> Result<Stat, Errno> {
-        stat_of(&*self.known.object(number)?, number)
+        stat_of(&*self.object(number)?, number)
     }
 
     fn answered_from_cache(&self) {
@@ -144,7 +180,7 @@ impl NodeFileSystem for DirectoryFileSystem {
             Some(Ok(_)) | None => (),
         }
         let asking = self.known.asking(|nodes| nodes.child(directory, name));
-        let found = self.remembered(directory, name);
+        let found = self.object(directory).and_then(|above| self.remembered_in(above, directory, name));
         match &found {
             Ok(stat) => self.known.keep(asking, Some(stat)),
             Err(Errno::NOENT) => self.known.keep(asking, None),
@@ -176,62 +212,70 @@ impl NodeFileSystem for DirectoryFileSystem {
     }
 
     fn read_link(&self, number: u64) -> Result<Vec<u8>, Errno> {
-        fs::readlinkat(&*self.known.object(number)?, "", Vec::new()).map(std::ffi::CString::into_bytes)
+        fs::readlinkat(&*self.object(number)?, "", Vec::new()).map(std::ffi::CString::into_bytes)
     }
 
     fn list(&self, number: u64) -> Result<Vec<(Vec<u8>, u64, FileType)>, Errno> {
         let directory = self.reopened(number, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let site = Site::of(&asked(&directory)?);
         let mut names = Vec::new();
         for entry in fs::Dir::new(directory)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if !matches!(name, b"." | b"..") {
-                // The number is a hint to readers of directories; the true one comes with the look-up.
-                let number = self.numbers.lock().native(entry.ino());
+                // Right but for what another file system has there: that one's comes with the look-up.
+                let number = self.numbers.lock().of(site, entry.ino());
                 names.push((name.to_vec(), number, file_type(entry.file_type())));
             }
         }
         Ok(names)
     }
 
-    fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
-        let above = self.known.object(directory)?;
-        let above_stat = fs::statat(&*above, "", AtFlags::EMPTY_PATH)?;
-        let inherits = above_stat.st_mode & 0o2000 != 0;
-        let gid = if inherits { above_stat.st_gid } else { by.gid };
+    fn create_file(
+        &self,
+        directory: u64,
+        name: &[u8],
+        by: Attribution,
+        writes: bool,
+    ) -> Result<(Stat, DirectoryHandle), Errno> {
+        let above = self.object(directory)?;
+        let spare = self.spare(&above)?;
+        let access = if writes { OFlags::RDWR } else { OFlags::RDONLY };
+        let flags = access | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(by.mode.into());
         self.known.change_names(&[(directory, name)], None, || {
-            let with_mode = match object {
-                NewObject::Directory => {
-                    fs::mkdirat(&*above, name, mode)?;
-                    let inherited = if inherits { Mode::SGID } else { Mode::empty() };
-                    Some(mode | inherited)
-                }
-                NewObject::Symlink(target) => {
-                    fs::symlinkat(target, &*above, name)?;
-                    None
-                }
-                NewObject::Node(file_type, device) => {
-                    fs::mknodat(&*above, name, raw_type(file_type), mode, device.into())?;
-                    Some(mode)
-                }
-            };
-            let (object, stat) = self.find(directory, name)?;
-            fs::chownat(&object, "", Some(Uid::from_raw(by.uid)), Some(Gid::from_raw(gid)), AtFlags::EMPTY_PATH)?;
-            // After the owner, whose change clears bits, and whatever this process masks.
-            with_mode.map_or(Ok(()), |mode| fs::chmod(path_of(&object), mode))?;
-            let mut stat = stat_of(&object, stat.inode)?;
-            stat.generation = self.known.remember(&stat, directory, name, object);
-            Ok(stat)
+            let file = as_caller(by, || fs::openat(&*above, name, flags, mode)).map_err(|errno| self.limited(errno))?;
+            drop(spare);
+            let object = fs::open(path_of(&file), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            let stat = self.remembered_as(directory, name, object.map_err(|errno| self.limited(errno))?)?;
+            let handle = self.handle(file, stat.inode);
+            Ok((stat, handle))
+        })
+    }
+
+    fn create(&self, directory: u64, name: &[u8], object: NewObject<'_>, by: Attribution) -> Result<Stat, Errno> {
+        let above = self.object(directory)?;
+        let spare = self.spare(&above)?;
+        let mode = Mode::from_raw_mode(by.mode.into());
+        let create = || match object {
+            NewObject::Directory => fs::mkdirat(&*above, name, mode),
+            NewObject::Symlink(target) => fs::symlinkat(target, &*above, name),
+            NewObject::Node(file_type, device) => fs::mknodat(&*above, name, raw_type(file_type), mode, device.into()),
+        };
+        self.known.change_names(&[(directory, name)], None, || {
+            as_caller(by, create)?;
+            drop(spare);
+            self.remembered_in(&above, directory, name)
         })
     }
 
     fn link(&self, number: u64, directory: u64, name: &[u8]) -> Result<Stat, Errno> {
-        let (object, above) = (self.known.object(number)?, self.known.object(directory)?);
-        let stat = self.asked(number)?;
+        let (object, above) = (self.object(number)?, self.object(directory)?);
+        let (stat, spare) = (self.asked(number)?, self.spare(&above)?);
         self.known.change_names(&[(directory, name)], Some(&stat), || {
             fs::linkat(CWD, path_of(&*object), &*above, name, AtFlags::SYMLINK_FOLLOW)?;
-            self.remembered(directory, name)
+            drop(spare);
+            self.remembered_in(&above, directory, name)
         })
     }
 
@@ -250,7 +294,7 @@ impl NodeFileSystem for DirectoryFileSystem {
             // Two names of one object both stay.
             return Ok(());
         }
-        let (old, new) = (self.known.object(from.0)?, self.known.object(to.0)?);
+        let (old, new) = (self.object(from.0)?, self.object(to.0)?);
         let flags = if keeps { RenameFlags::NOREPLACE } else { RenameFlags::empty() };
         let rename = || {
             fs::renameat_with(&*old, from.1, &*new, to.1, flags)?;
@@ -268,14 +312,15 @@ impl NodeFileSystem for DirectoryFileSystem {
     }
 
     fn set(&self, number: u64, set: &SetStat) -> Result<Stat, Errno> {
-        let object = self.known.object(number)?;
+        let object = self.object(number)?;
         let path = path_of(&*object);
         let stat = self.asked(number)?;
         let directory = (stat.file_type == FileType::Directory).then(|| self.known.nodes.read().path(number)).flatten();
         let permission = directory.as_deref().map(Change::Permission);
         self.known.change_object(number, permission.as_slice(), || {
             if let Some(size) = set.size {
-                fs::ftruncate(self.reopened(number, OFlags::WRONLY)?, size)?;
+                let file = self.reopened(number, OFlags::WRONLY)?;
+                clearing_set_id(set.clears_set_id, || fs::ftruncate(file, size))?;
             }
             if set.uid.is_some() || set.gid.is_some() {
                 let (uid, gid) = (set.uid.map(Uid::from_raw), set.gid.map(Gid::from_raw));
@@ -295,11 +340,11 @@ impl NodeFileSystem for DirectoryFileSystem {
 
     fn open(&self, number: u64, writes: bool) -> Result<DirectoryHandle, Errno> {
         let file = self.reopened(number, if writes { OFlags::RDWR } else { OFlags::RDONLY })?;
-        Ok(DirectoryHandle { file: file.into(), inode: number, known: Arc::clone(&self.known) })
+        Ok(self.handle(file, number))
     }
 
     fn space(&self) -> Result<Space, Errno> {
-        let space = fs::fstatvfs(&*self.known.object(ROOT)?)?;
+        let space = fs::fstatvfs(&*self.object(ROOT)?)?;
         Ok(Space {
             block_size: space.f_frsize as u32,
             blocks: space.f_blocks,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use rustix::fs::{self, Mode, OFlags};
@@ -49,37 +49,68 @@ impl Identity for Object {
     }
 }
 
-/// The mounts at and below the directory whose objects have handles, by the kernel's numbers for them.
+/// The mounts at and below the directory, by the kernel's numbers for them. One is in use only as long as there are objects of it.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(Mutex<HashMap<c_int, Option<Arc<OwnedFd>>>>);
+pub(super) struct Mounts(Mutex<HashMap<c_int, Mount>>);
+
+#[derive(Debug)]
+enum Mount {
+    /// Its objects are opened by their handles through this open file of one of its directories.
+    ByHandle(Weak<OwnedFd>),
+    /// Its objects cannot be opened by handles, or not for long.
+    ByFile,
+}
 
 impl Mounts {
     /// What stands for an open file's object from now on.
     pub fn object(&self, file: OwnedFd, is_directory: bool) -> Object {
-        match self.handle(&file, is_directory) {
-            Some((mount, handle)) => Object::Handle { mount, handle },
-            None => Object::Open(Arc::new(file)),
-        }
+        self.by_handle(&file, is_directory).unwrap_or_else(|| Object::Open(Arc::new(file)))
     }
 
-    fn handle(&self, file: &OwnedFd, is_directory: bool) -> Option<(Arc<OwnedFd>, Handle)> {
-        let (handle, mount) = Handle::of(file).ok()?;
+    /// What stands for it by its handle, where there is a lasting one.
+    pub fn by_handle(&self, file: &OwnedFd, is_directory: bool) -> Option<Object> {
+        let (handle, number) = Handle::of(file).ok()?;
         let mut mounts = self.0.lock();
-        // Only a directory can be opened without consequences, and a mount keeps its number while it is open.
-        if is_directory {
-            mounts.entry(mount).or_insert_with(|| usable(file, &handle));
-        }
-        Some((mounts.get(&mount)?.clone()?, handle))
+        // A mount keeps its number while a file of it is open.
+        let known = mounts.get(&number).and_then(|mount| match mount {
+            Mount::ByHandle(opened) => opened.upgrade().map(Some),
+            Mount::ByFile => Some(None),
+        });
+        let mount = match known {
+            Some(mount) => mount?,
+            // Only a directory can be opened without consequences.
+            None if !is_directory => return None,
+            None => {
+                // Where that is not to be known now, the next one may tell.
+                let opened = usable(file, &handle).ok()?.map(Arc::new);
+                let mount = opened.as_ref().map_or(Mount::ByFile, |opened| Mount::ByHandle(Arc::downgrade(opened)));
+                mounts.insert(number, mount);
+                opened?
+            }
+        };
+        Some(Object::Handle { mount, handle })
     }
 }
 
 /// An open file of the directory's mount, if this process may open its objects by lasting handles.
-fn usable(directory: &OwnedFd, handle: &Handle) -> Option<Arc<OwnedFd>> {
+///
+/// # Errors
+/// If that is not to be known now: too many files are open, or there is no memory.
+fn usable(directory: &OwnedFd, handle: &Handle) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mount = fs::open(path_of(directory), flags, Mode::empty()).ok()?;
-    let file_system = fs::fstatfs(&mount).ok()?;
-    let lasts = LASTING.contains(&(file_system.f_type as u64));
-    (lasts && handle.open(&mount).is_ok()).then(|| Arc::new(mount))
+    let tried = fs::open(path_of(directory), flags, Mode::empty()).and_then(|mount| {
+        let lasts = LASTING.contains(&(fs::fstatfs(&mount)?.f_type as u64));
+        if !lasts {
+            return Ok(None);
+        }
+        handle.open(&mount)?;
+        Ok(Some(mount))
+    });
+    match tried {
+        Err(short @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(short),
+        Err(_) => Ok(None),
+        Ok(mount) => Ok(mount),
+    }
 }
 
 /// `file_handle` of `name_to_handle_at(2)`.

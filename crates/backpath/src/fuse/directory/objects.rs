@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 
-use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::fs::{self, AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -11,33 +11,43 @@ use super::super::node_file_system::{FileType, Stat};
 use super::super::nodes::ROOT;
 use super::convert::numbered;
 
-/// Numbers from here on stand for objects of other file systems below the directory.
+/// Numbers from here on stand for objects of other mounts and other file systems below the directory.
 const FOREIGN: u64 = 1 << 63;
+
+/// Where an inode is: a mount, and a device. One file system in two places is two: what may be done differs by the mount.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Site {
+    mount: u64,
+    device: (u32, u32),
+}
+
+impl Site {
+    pub fn of(found: &fs::Statx) -> Self {
+        Self { mount: found.stx_mnt_id, device: (found.stx_dev_major, found.stx_dev_minor) }
+    }
+}
 
 /// The numbers of objects. No two objects have one number at the same time, as long as both exist.
 pub(super) struct Numbers {
-    root: (u64, u64),
-    foreign: HashMap<(u64, u64), u64>,
+    root: (Site, u64),
+    foreign: HashMap<(Site, u64), u64>,
 }
 
 impl Numbers {
-    pub fn new(root: &fs::Stat) -> Self {
-        Self { root: (root.st_dev, root.st_ino), foreign: HashMap::new() }
+    pub fn new(root: &fs::Statx) -> Self {
+        Self { root: (Site::of(root), root.stx_ino), foreign: HashMap::new() }
     }
 
-    /// On the root's file system it is the inode's, but that the root is 1 and changes places with what has this number.
-    pub fn of(&mut self, device: u64, inode: u64) -> u64 {
-        if device == self.root.0 && inode < FOREIGN {
-            return self.native(inode);
-        }
-        let next = FOREIGN + self.foreign.len() as u64;
-        *self.foreign.entry((device, inode)).or_insert(next)
-    }
-
-    pub fn native(&self, inode: u64) -> u64 {
+    /// At the root's site it is the inode's, but that the root is 1 and changes places with what has this number.
+    pub fn of(&mut self, site: Site, inode: u64) -> u64 {
+        let (root_site, root) = self.root;
         match inode {
-            _ if inode == self.root.1 => ROOT,
-            ROOT => self.root.1,
+            _ if site != root_site || inode >= FOREIGN => {
+                let next = FOREIGN + self.foreign.len() as u64;
+                *self.foreign.entry((site, inode)).or_insert(next)
+            }
+            _ if inode == root => ROOT,
+            ROOT => root,
             _ => inode,
         }
     }
@@ -53,13 +63,22 @@ pub(super) fn path_of(object: impl AsFd) -> String {
     format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }
 
+/// What the host says of an object.
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.8, which does not say of which mount it is.
+pub(super) fn asked(object: impl AsFd) -> Result<fs::Statx, Errno> {
+    let found = fs::statx(object, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
+    if found.stx_mask & StatxFlags::MNT_ID.bits() == 0 { Err(Errno::NOSYS) } else { Ok(found) }
+}
+
 /// Its attributes. The kernel judges by the mode alone: what has an access control list is its owner's and root's.
 pub(super) fn stat_of(object: impl AsFd, number: u64) -> Result<Stat, Errno> {
-    Ok(shown(&object, &fs::statat(&object, "", AtFlags::EMPTY_PATH)?, number))
+    Ok(shown(&object, &asked(&object)?, number))
 }
 
 /// What was asked already, as [`stat_of`] has it.
-pub(super) fn shown(object: impl AsFd, found: &fs::Stat, number: u64) -> Stat {
+pub(super) fn shown(object: impl AsFd, found: &fs::Statx, number: u64) -> Stat {
     let mut stat = numbered(found, number);
     if stat.file_type != FileType::Symlink && has_list(&path_of(object)) {
         stat.mode &= 0o7700;

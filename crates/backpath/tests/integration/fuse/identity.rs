@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, XattrFlags};
 use super::{Has, NOBODY, can_mount, may, mode, with_mount};
 
 /// On mounts of a directory with a cache and without; `check` has the mount and the directory.
-fn on_directories(caches: &[Option<Options>], check: impl Fn(&Path, &Path)) {
+pub(super) fn on_directories(caches: &[Option<Options>], check: impl Fn(&Path, &Path)) {
     if !can_mount() {
         return;
     }
@@ -25,7 +25,7 @@ fn on_directories(caches: &[Option<Options>], check: impl Fn(&Path, &Path)) {
     }
 }
 
-fn both() -> [Option<Options>; 2] {
+pub(super) fn both() -> [Option<Options>; 2] {
     [Some(Options::default()), None]
 }
 
@@ -174,7 +174,7 @@ fn a_file_that_is_written_after_it_moved_shows_its_size() {
 }
 
 /// A list as the kernel has it: tag, permissions and number of each entry.
-fn list(entries: &[(u16, u16, u32)]) -> Vec<u8> {
+pub(super) fn list(entries: &[(u16, u16, u32)]) -> Vec<u8> {
     let entry =
         |(tag, bits, id): &(u16, u16, u32)| [&tag.to_le_bytes()[..], &bits.to_le_bytes(), &id.to_le_bytes()].concat();
     [2_u32.to_le_bytes().to_vec(), entries.iter().flat_map(entry).collect()].concat()

@@ -1,6 +1,8 @@
 //! What POSIX asks of a file system, through real mounts: the checks of pjdfstest in kind, by a few operations each.
 
+mod creation;
 mod identity;
+mod mounts;
 mod sharing;
 
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -27,14 +29,17 @@ enum Has {
 }
 
 fn with_mount(name: &str, has: Has, files: impl NodeFileSystem, check: impl FnOnce(&Path, Has)) {
+    with_kernel_cache(name, Duration::from_secs(1), files, |root| check(root, has));
+}
+
+fn with_kernel_cache(name: &str, kernel_cache: Duration, files: impl NodeFileSystem, check: impl FnOnce(&Path)) {
     let target = tempfile::Builder::new().prefix(name).tempdir_in(scratch_directory()).unwrap();
     fs::set_permissions(target.path(), Permissions::from_mode(0o755)).unwrap();
-    let kernel_cache = Duration::from_secs(1);
     let options = MountOptions { name: name.to_owned(), kernel_cache, threads: 2, allow_other: true };
     let session = spawn(files, target.path(), &options).unwrap();
     // Unmounts when it is dropped, also by a panic.
     let session = scopeguard(session);
-    check(target.path(), has);
+    check(target.path());
     session.end(target.path());
 }
 
@@ -188,6 +193,10 @@ fn links_of_both_kinds_lead_to_one_object() {
         symlink("second", root.join("symbolic")).unwrap();
         assert_eq!(fs::read_link(root.join("symbolic")).unwrap(), Path::new("second"));
         assert_eq!(fs::read(root.join("symbolic")).unwrap(), b"longer content");
+        std::os::unix::fs::lchown(root.join("symbolic"), Some(NOBODY), Some(SOMEBODY)).unwrap();
+        let link = fs::symlink_metadata(root.join("symbolic")).unwrap();
+        assert_eq!((link.uid(), link.gid()), (NOBODY, SOMEBODY));
+        assert_eq!(fs::metadata(root.join("second")).unwrap().uid(), 0);
         symlink("circle", root.join("circle")).unwrap();
         assert_eq!(File::open(root.join("circle")).unwrap_err().raw_os_error(), Some(Errno::TooManyLinks.code()));
         fs::create_dir(root.join("directory")).unwrap();
