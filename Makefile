@@ -96,6 +96,7 @@ soak:
 		{ echo "soak needs: rustup toolchain install nightly --component rust-src,miri && cargo install cargo-fuzz"; exit 1; }
 	RLSM_CRASHES=20000 RLSM_SEQUENCES=10000 RLSM_POWER_CUTS=2000 \
 		cargo test --locked --package rlsm --test integration -- crash:: model:: power::
+	ADVISE_REQUESTS=1000000000 cargo test --locked --release --package manometer-cache --test integration -- advise::real
 	RECYCLE_SEQUENCES=100 RECYCLE_KILLS=200 RECYCLE_POWER_CUTS=400 cargo test --locked --package recycle --test integration
 	tools/sanitize_recycle
 	@for target in $$(ls fuzz/corpus); do \

@@ -6,7 +6,7 @@ hold 0 in 93 % to 97 %; of ten real runs (RocksDB, `w0` and then the same again 
 in at least eight. Real runs are of two kinds: YCSB B at a pace (Poisson arrivals, 2,000 a second), where what else the
 host does changes no throughput, and YCSB C at full speed, where it does: what the host's other work changes between
 both phases is there a real difference, or makes the samples remember too long for an interval. `manometer compare`
-then puts the first five runs beside the last five.
+then compares the first five runs with the last five.
 """
 
 import json

@@ -148,7 +148,7 @@ class Place:
 
 
 def tree(name: str, folder: Path) -> list:
-    """Seconds of ordinary programs on the folder itself, through a mount that asks it, and through one with a cache."""
+    """Seconds of ordinary programs on the directory itself, through a mount without a cache, and through one with a cache."""
     rows = []
     files = sum(len(files) for _, _, files in os.walk(folder))
     for what in os.environ.get("COMMANDS", ",".join(COMMANDS)).split(","):

@@ -7,7 +7,7 @@ everything, counters on, RocksDB's defaults else, which is checked), a database 
 page cache. The two that write get a new one every time, with a cold block cache; the writer of readwhilewriting is
 held to 5 MB/s, and is not counted.
 Different, and not to be made the same: manometer times every request and verifies every value, db_bench does
-neither unless asked to; db_bench is C++, manometer calls the C interface.
+neither unless configured to; db_bench is C++, manometer calls the C interface.
 """
 
 import json
@@ -22,7 +22,7 @@ import bench
 
 RECORDS = 1_000_000
 SECONDS = 8
-# Long enough to bring every block into the block cache; db_bench reads the database through instead.
+# Long enough to load every block into the block cache; db_bench reads the database through instead.
 WARMUP = 20
 PAIRS = bench.pairs()
 GOAL = 0.97
@@ -161,7 +161,7 @@ def check_same_options(home: Path) -> None:
 
 
 def read_through(directory: Path) -> None:
-    """Brings the database into the page cache: loading leaves it out."""
+    """Reads the database into the page cache, which loading leaves out."""
     for path in directory.rglob("*.sst"):
         with path.open("rb") as file:
             while file.read(1 << 22):

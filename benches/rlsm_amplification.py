@@ -18,7 +18,7 @@ import peers
 MEMTABLE = peers.MIB
 CACHE = 32 * peers.MIB
 PEERS = ["rlsm", "rocksdb", "tight", "universal", "blobdb", "fjall"]
-# Data over memtable, and which peers are asked.
+# Ratio of data to memtable, and the peers measured at it.
 RATIOS = {50: PEERS[:2], 120: PEERS[:2], 350: PEERS, 500: PEERS[:2]}
 GOALS = {100: 5.5, 1024: 4.5}
 KEY_BYTES = 23
@@ -39,7 +39,7 @@ def one(peer: str, value_bytes: int, ratio: int, home) -> dict:
 
 
 def ours(state: dict, records: int) -> dict:
-    """What only rlsm tells: means over the updates."""
+    """What only rlsm reports: means over the updates."""
     return {"index_bytes_per_key": state["index_bytes"] / records, "range_runs_mean": state["range_runs_mean"],
             "range_runs_max": state["range_runs_max"], "compaction_memory_bytes": state["compaction_memory_bytes"],
             "compaction_seconds": state["compacting"] / state["compactions"] if state["compactions"] else None,
@@ -51,9 +51,9 @@ def main() -> None:
     kept = []
     try:
         for value_bytes, goal in GOALS.items():
-            for ratio, asked in RATIOS.items():
-                rounds = [{peer: one(peer, value_bytes, ratio, home) for peer in asked} for _ in range(ROUNDS)]
-                for peer in asked:
+            for ratio, measured in RATIOS.items():
+                rounds = [{peer: one(peer, value_bytes, ratio, home) for peer in measured} for _ in range(ROUNDS)]
+                for peer in measured:
                     names = [name for name in rounds[0][peer] if all(one[peer][name] is not None for one in rounds)]
                     spreads = {name: bench.spread([figures[peer][name] for figures in rounds]) for name in names}
                     figures = ", ".join(f"{name} {figure['median']:,.2f} ({figure['min']:,.2f} to {figure['max']:,.2f})"

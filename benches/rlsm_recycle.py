@@ -9,8 +9,9 @@ import os
 import bench
 import peers
 
-MEMORY = 128 * peers.MIB
-MEMTABLE, CACHE, BUDGET = 4 * peers.MIB, 16 * peers.MIB, 64 * peers.MIB
+# What rewrites hold in memory is not bounded yet: with 128 MiB the kernel ends runs of YCSB B, with 192 MiB some of YCSB A.
+MEMORY = 192 * peers.MIB
+MEMTABLE, CACHE, BUDGET = 4 * peers.MIB, 16 * peers.MIB, 96 * peers.MIB
 RECORDS = 4_000_000
 # Not slower than through the page cache.
 GOAL = 1.0
@@ -30,7 +31,12 @@ def main() -> None:
                              "--dir", str(home / way), "--workload", label, "--threads", "4",
                              "--load", "puts", "--reuse", "--warmup", "2", "--seconds", SECONDS]
                     return peers.kv(flags, enter)["throughput"]["mean"]
-                rates = bench.alternate({way: (lambda way=way: rate(way)) for way in WAYS}, bench.pairs())
+                try:
+                    rates = bench.alternate({way: (lambda way=way: rate(way)) for way in WAYS}, bench.pairs())
+                except peers.OutOfMemory:
+                    print(f"{label}: the kernel ended a run that needed more than {MEMORY // peers.MIB} MiB", flush=True)
+                    kept.append({"label": f"{label}, recycle", "reason": "out of memory"})
+                    continue
                 kept.append(bench.compare(f"{label}, recycle", rates, "recycle", "pread", GOAL))
     finally:
         peers.shutil.rmtree(home, ignore_errors=True)

@@ -80,7 +80,7 @@ def compared(label: str, turns: dict, goals: dict) -> list:
     return rows
 
 
-def asked(peer: str, label: str, records: int, threads: int, words: list, home) -> list:
+def flags_of(peer: str, label: str, records: int, threads: int, words: list, home) -> list:
     """Databases are kept from run to run, but where a run inserts or is to be the first."""
     keep = [] if "ycsb-e" in words or "at first" in label else ["--reuse"]
     warmup = WARMUP_TO_SORT[records] if "once sorted" in label else WARMUP
@@ -100,7 +100,7 @@ def main() -> None:
             for peer in ("rlsm", *LOAD_GOALS):
                 peers.shutil.rmtree(home / f"{peer}-load", ignore_errors=True)
             for label, records, threads, words, goals in WORKS:
-                flags = {peer: asked(peer, label, records, threads, words, home) for peer in ("rlsm", *goals)}
+                flags = {peer: flags_of(peer, label, records, threads, words, home) for peer in ("rlsm", *goals)}
                 turns = {peer: (lambda words=words: peers.kv(words, enter)) for peer, words in flags.items()}
                 kept += compared(label, turns, goals)
     finally:

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 
 use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream};
 
-/// A line may stand for more requests than anybody can wait for.
+/// A line of input may expand to so many requests that one execution would not end in time.
 const BATCHES_MAX: usize = 64;
 
 /// What is fuzzed.
@@ -13,7 +13,7 @@ const BATCHES_MAX: usize = 64;
 pub enum Target {
     /// A trace, in this format or in the one that its content shows.
     Trace(Option<&'static Format>),
-    /// What a crate reads, or does by these bytes.
+    /// A crate's parser, or a sequence of its operations, driven by the input bytes.
     Crate(fn(&[u8])),
 }
 

@@ -74,11 +74,12 @@ class Experiment:
         except OSError as error:
             raise ExperimentError(f"{self._path}: {error.strerror}") from error
 
-    def plan(self, *, write_speed: str | None = None) -> dict[str, Any]:
+    def plan(self, *, write_speed: str | None = None, elsewhere: bool = False) -> dict[str, Any]:
         """Returns the plan: the runs, their duration and the bytes to write. Starts nothing.
 
         Args:
             write_speed: the device's write throughput, such as `500MiB/s`; limits the estimate of what workloads write.
+            elsewhere: the runs are for other hosts; what this host cannot do is not checked.
 
         Returns:
             The JSON document of `manometer run --dry-run`: `runs`, each with `plan`, `duration_s` and
@@ -88,10 +89,10 @@ class Experiment:
             ExperimentError: the experiment is invalid; the text names the line and what would be right.
             ProgramError: the program is missing.
         """
-        speed = [] if write_speed is None else ["--write-speed", write_speed]
+        options = [*([] if write_speed is None else ["--write-speed", write_speed]), *(["--elsewhere"] * elsewhere)]
         with self._file() as path:
             try:
-                return command("run", path, *self._sets(), "--dry-run", *speed)
+                return command("run", path, *self._sets(), "--dry-run", *options)
             except ProgramError as error:
                 raise _wrong(error) from None
 
@@ -119,9 +120,20 @@ class Experiment:
         return run.recording
 
     def start(
-        self, out: str | PathLike[str], *, reuse: bool = False, resume: bool = False, progress: bool = True
+        self,
+        out: str | PathLike[str],
+        *,
+        reuse: bool = False,
+        resume: bool = False,
+        replace: bool = False,
+        wait: bool = False,
+        progress: bool = True,
     ) -> Run:
-        """Runs the experiment during a `with` block, which receives its events. Arguments as in `run`.
+        """Runs the experiment during a `with` block, which receives its events. Arguments as in `run`, and:
+
+        Args:
+            replace: replace databases and files of other experiments in the device directory of a single run.
+            wait: wait until no other run uses the disk, instead of raising an error.
 
         ```python
         with experiment.start("results/live") as run:
@@ -133,15 +145,16 @@ class Experiment:
 
         Leaving the block before the end stops the run; its recording is then interrupted.
         """
-        return Run(self, Path(out), [*(["--reuse"] * reuse), *(["--resume"] * resume)], progress)
+        options = [("--reuse", reuse), ("--resume", resume), ("--replace", replace), ("--wait", wait)]
+        return Run(self, Path(out), [option for option, is_given in options if is_given], progress)
 
     @contextmanager
     def _file(self) -> Generator[Path, None, None]:
         if self._path is not None:
             yield self._path.absolute()
             return
-        # In the current folder, so that relative paths in it work. The same text has the same name, by which `resume`
-        # recognises it. Several runs may use it, also of other processes: the last one removes it.
+        # In the current directory, so that relative paths in it work. The same text has the same name, by which
+        # `resume` recognises it. Several runs may use it, also of other processes: the last one removes it.
         path = Path(f".manometer-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}.toml").absolute()
         held = _hold(path, self._text)
         try:
@@ -259,14 +272,23 @@ class Run:
         text = "\n".join(self._words).strip() or f"manometer ended with status {status}"
         raise _wrong(ProgramError(text, status))
 
+    def stop(self, *, at_once: bool = False) -> None:
+        """Interrupts the run, which completes its recording; its events then end. Any thread may call this.
+
+        Args:
+            at_once: kill it instead; its recording remains incomplete.
+        """
+        if self._process is not None and self._process.poll() is None:
+            self._is_stopped = True
+            self._process.send_signal(signal.SIGKILL if at_once else signal.SIGINT)
+
     def _end(self) -> int | None:
         """Ends the program by an interrupt, so that it completes its recording; kills it if that takes too long."""
         process = self._process
         if process is None:
             return None
-        if process.poll() is None and not self._has_ended:
-            self._is_stopped = True
-            process.send_signal(signal.SIGINT)
+        if not self._has_ended:
+            self.stop()
         try:
             process.wait(timeout=_STOPPING_S)
         except subprocess.TimeoutExpired:

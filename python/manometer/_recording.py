@@ -192,10 +192,10 @@ class Recording:
         return self._native.sources()
 
     def samples(self, source: str) -> Frame:
-        """The sample series `source`, one row per interval.
+        """The sample series `source`, one row per sample interval.
 
-        Columns: `t_ns` (when the interval ended, CLOCK_MONOTONIC), `t_s` (since the start of the recording), and float
-        columns with their units; null is a gap. `metadata["cut"]` is "true" if the file ends early.
+        Columns: `t_ns` (when the sample interval ended, CLOCK_MONOTONIC), `t_s` (since the start of the recording),
+        and float columns with their units; null is a gap. `metadata["cut"]` is "true" if the file ends early.
 
         Raises:
             RecordingError: there is no such series, or its header cannot be read.
@@ -213,7 +213,7 @@ class Recording:
         Args:
             operation: such as `read`; in an open loop `read.response` for response times, from when requests were due.
             workload: the primary by default.
-            by: one row per interval or per phase.
+            by: one row per sample interval or per phase.
 
         Raises:
             RecordingError: there are no such latencies; the text names those that exist.

@@ -5,7 +5,7 @@
 cache = manometer.backpath.PathCache(capacity=100_000)
 reader = manometer.backpath.Credentials(uid=1000, gid=1000)
 
-found = cache.resolve("/srv/archive/7", reader, store)   # asks `store` for what the cache does not know
+found = cache.resolve("/srv/archive/7", reader, store)   # looks up in `store` what the cache lacks
 found.entry.inode, found.look_ups                        # 4 look-ups, the next time none
 
 with cache.changing_permissions("/srv"):                 # name each change before it happens
@@ -55,7 +55,7 @@ _CAPABILITIES: tuple[Capability, ...] = ("dac_override", "dac_read_search", "fow
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who asks. Equal credentials share what they were granted; different ones never do."""
+    """Who looks up. Equal credentials share what they were granted; different ones never do."""
 
     uid: int
     """The user."""
@@ -134,7 +134,7 @@ def _checked(found: object, method: str) -> Entry:
 
 
 class _NativeStore:
-    """A store as the native module asks it."""
+    """A store with the interface that the native module calls."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -218,7 +218,7 @@ class Change:
 
 
 class PathCache:
-    """A cache of paths. What it is not told of a change of the store, it does not know."""
+    """A cache of paths. A change of the store that is not reported to it leaves it stale."""
 
     def __init__(self, capacity: int = 100_000, *, grants: int = 5, seed: int | None = None) -> None:
         """Creates an empty cache.
@@ -226,7 +226,7 @@ class PathCache:
         Args:
             capacity: about how many paths it keeps, 1 to 2**28; then one makes room for each new one.
             grants: for how many credentials an entry remembers that they may reach it, 0 to 6.
-            seed: of the hashes, below 2**64; random by default, so that strangers cannot make paths collide.
+            seed: of the hashes, below 2**64; random by default, so that nobody can choose paths that collide.
 
         Raises:
             PathError: an argument is out of bounds.
@@ -245,11 +245,11 @@ class PathCache:
         base: StorePath = b"/",
         follow_symlinks: bool = True,
     ) -> Resolved:
-        """Resolves a path by the rules of Linux; asks `store` for what the cache does not know, and keeps it.
+        """Resolves a path by the rules of Linux; looks up in `store` what the cache lacks, and keeps it.
 
         Args:
             path: absolute, or relative to `base`.
-            credentials: who asks.
+            credentials: who looks up.
             store: who knows the directories.
             base: the directory of a relative path.
             follow_symlinks: whether a symbolic link at the end is followed; on the way they always are.
@@ -274,7 +274,7 @@ class PathCache:
         return Found(known.get(answer, "miss"), path[:length], None if entry is None else _entry(entry))
 
     def ticket(self, path: StorePath) -> Ticket:
-        """Takes a ticket: before the store is asked, before the first directory on the way."""
+        """Takes a ticket: before the store is read, before the first directory on the way."""
         return self._native.ticket(os.fsencode(path))
 
     def insert(self, path: StorePath, entry: Entry | None, credentials: Credentials, *, ticket: Ticket) -> bool:
@@ -313,7 +313,7 @@ class PathCache:
         return self.changing(entries=[path], permissions=[path])
 
     def invalidate(self, path: StorePath) -> None:
-        """Forgets a path and everything below it, for whoever hears of a change only after it happened.
+        """Forgets a path and everything below it, for a change that becomes known only after it happened.
 
         Raises:
             PathError: the path is not canonical.

@@ -132,9 +132,9 @@ def curves(
         seed: the seed of the sample.
 
     Returns:
-        One row per policy and size: `policy`, `capacity` in `unit` (`objects` or `bytes`), `miss_ratio`, `error` (half
-        the width of the 95 % interval; null for exact values), `low`, `high` (its ends), `is_knee` (where more cache
-        stops paying), `rate` (the share of sampled keys), `footprint` (the size of all keys), for
+        One row per policy and size: `policy`, `capacity` in `unit` (`objects` or `bytes`), `miss_ratio`, `error`
+        (half the width of the 95 % interval; null for exact values), `low`, `high` (its ends), `is_knee` (the curve
+        falls less steeply from it on), `rate` (the share of sampled keys), `footprint` (the size of all keys), for
         `manometer.plot.cache_curves`. `metadata` has `requests` and `left_out`.
 
     Raises:

@@ -30,6 +30,21 @@ class ProgramError(ManometerError):
         self.status = status
 
 
+class ClusterError(ManometerError):
+    """A cluster cannot be reached, cannot do what is requested, or lost work.
+
+    Attributes:
+        status: the exit status of `manometer cluster`: 1 the work failed, 2 the request was invalid.
+    """
+
+    status: int
+
+    def __init__(self, text: str, status: int = 2) -> None:
+        """Creates an error."""
+        super().__init__(text)
+        self.status = status
+
+
 class TraceError(ManometerError):
     """A trace cannot be read or written, or is damaged."""
 
@@ -47,7 +62,7 @@ class DatabaseError(ManometerError):
 
 
 class PathError(ManometerError, OSError):
-    """A path does not resolve, or a cache of paths was told what makes no sense.
+    """A path does not resolve, or a cache of paths received an impossible entry or change.
 
     `errno`, `strerror` and `filename` are those of an OSError.
     """

@@ -24,7 +24,6 @@ any array. What is not obvious:
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import json
 import math
@@ -39,10 +38,13 @@ import numpy as np
 import numpy.typing as npt
 
 from manometer import _native
+from manometer.errors import RecycleError
 
 __all__ = ["Mapping", "open"]
 
 _END = (1 << 64) - 1
+
+_MODES = ("r", "r+", "w+")
 
 # The memory that views show keeps its mapping alive: by the memory's `id`.
 _mapping_of: dict[int, Mapping] = {}
@@ -114,7 +116,7 @@ class Mapping:
         Raises:
             RecycleError: the bytes are not within the file or cannot be read, or the mapping is closed.
         """
-        return self._native.read(offset, length)
+        return self._native.read(_natural("offset", offset), _natural("length", length))
 
     def write(self, offset: int, data: bytes) -> None:
         """Changes the bytes from `offset` on, while other threads run.
@@ -122,7 +124,7 @@ class Mapping:
         Raises:
             RecycleError: the bytes are not within the file, it was opened for reading only, or it cannot be read.
         """
-        self._native.write(offset, data)
+        self._native.write(_natural("offset", offset), data)
 
     def sync(self, start: int = 0, end: int | None = None) -> None:
         """Makes changes durable, of the whole file or of the pages from byte `start` up to `end`.
@@ -130,7 +132,7 @@ class Mapping:
         Raises:
             RecycleError: a page cannot be written; it stays changed, and the next sync tries again.
         """
-        self._native.sync(start, _END if end is None else end)
+        self._native.sync(*_range(start, end))
 
     def advise(
         self,
@@ -143,7 +145,7 @@ class Mapping:
         Raises:
             RecycleError: there is no such advice, or a page cannot be read ("will_need") or written ("dont_need").
         """
-        self._native.advise(advice, start, _END if end is None else end)
+        self._native.advise(advice, *_range(start, end))
 
     def resize(self, length: int) -> None:
         """Changes the length of the file; new bytes are zero.
@@ -154,7 +156,7 @@ class Mapping:
         """
         with self._lock:
             self._check_no_views("resized")
-            self._native.resize(length)
+            self._native.resize(_natural("length", length))
 
     def counters(self) -> dict[str, int]:
         """What it has done since it was opened: faults, pages read, recycled and written, and others by name."""
@@ -186,6 +188,16 @@ class Mapping:
     ) -> None:
         """Closes the mapping."""
         self.close()
+
+
+def _natural(name: str, value: int) -> int:
+    if 0 <= value <= _END:
+        return value
+    raise RecycleError(f"`{name}` is {value}: it is a number of bytes, from 0 to 2^64 - 1")
+
+
+def _range(start: int, end: int | None) -> tuple[int, int]:
+    return _natural("start", start), _END if end is None else _natural("end", end)
 
 
 def _write_out(native: _native.Mapping) -> None:
@@ -221,14 +233,14 @@ def open(
 
     Raises:
         RecycleError: the file cannot be opened, the system lacks or forbids userfaultfd, an option is out of bounds, or
-            another mapping of this process excludes this one.
-        ValueError: `size` is given without mode "w+", or not given with it.
+            another mapping of this process excludes this one; an existing file is then as before.
+        ValueError: the mode is none of these, `size` is given without mode "w+", or not given with it.
     """
+    if mode not in _MODES:
+        raise ValueError(f"the mode is {mode!r}: it is one of {', '.join(map(repr, _MODES))}")
     if (size is not None) != (mode == "w+"):
         raise ValueError('`size` is the length of a new file: give it with mode "w+" and with no other')
-    if mode == "w+" and size is not None:
-        with builtins.open(path, "wb") as made:
-            made.truncate(size)
-    writable = mode != "r"
-    native = _native.Mapping.open(path, writable, memory, read_ahead, (policy, replacement, faults))
-    return Mapping(native, writable)
+    length = None if size is None else _natural("size", size)
+    budget = _natural("memory", memory), _natural("read_ahead", read_ahead)
+    native = _native.Mapping.open(path, mode != "r", length, budget, (policy, replacement, faults))
+    return Mapping(native, mode != "r")

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import manometer
 import pytest
+from hosts import Processes
 from manometer._program import program
 from scene import REPOSITORY, SHORT, skip
 
@@ -55,3 +57,13 @@ def sweep(needs_program: str, tmp_path_factory: pytest.TempPathFactory) -> manom
 @pytest.fixture
 def ycsb_text() -> Path:
     return REPOSITORY / "crates/manometer-workload/src/command/parser/samples/ycsb-java.txt"
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    started = Processes(tmp_path)
+    try:
+        started.scheduler()
+        yield started
+    finally:
+        started.end()

@@ -145,6 +145,73 @@ def test_a_new_file_has_its_size(tmp_path: Path) -> None:
         recycle.open(tmp_path / "new", size=5)
 
 
+def test_a_new_file_replaces_an_old_one_only_where_nothing_is_wrong(tmp_path: Path) -> None:
+    path, absent = filled(tmp_path), tmp_path / "absent"
+    before = path.read_bytes()
+    # Neither ext4 nor tmpfs has files of 2^63 - 1 bytes, and no address space has room for them.
+    wrong: list[dict[str, Any]] = [
+        {"policy": "best"},
+        {"faults": "never"},
+        {"memory": PAGE},
+        {"memory": 1 << 62},
+        {"memory": -1},
+        {"read_ahead": -1},
+        {"size": -1},
+        {"size": (1 << 63) - 1},
+        {"size": 1 << 63},
+        {"size": 1 << 64},
+    ]
+    for options in wrong:
+        for file in (path, absent):
+            with pytest.raises(RecycleError):
+                recycle.open(file, "w+", **{"size": 5, **options})
+        assert path.read_bytes() == before and not absent.exists()
+    with recycle.open(path), pytest.raises(RecycleError, match="share one region"):
+        recycle.open(path, "w+", size=5)
+    assert path.read_bytes() == before
+    with recycle.open(path, "w+", size=5) as mapping:
+        assert mapping.read(0, 5) == bytes(5)
+    assert path.read_bytes() == bytes(5)
+
+
+@pytest.mark.parametrize("mode", ["", "rb", "a", "w", "r+b", "x"])
+def test_a_mode_that_there_is_not_is_refused(tmp_path: Path, mode: Any) -> None:
+    path = filled(tmp_path)
+    with pytest.raises(ValueError, match=r"'r', 'r\+', 'w\+'"):
+        recycle.open(path, mode)
+    assert path.stat().st_size == 40 * PAGE
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in [(tmp_path, "directory"), (tmp_path / "pipe", "pipe"), ("/dev/zero", "character device")]:
+        with pytest.raises(RecycleError, match=f"{path}: it is a {kind}"):
+            recycle.open(path)
+    with pytest.raises(RecycleError):
+        recycle.open(tmp_path, "w+", size=1)
+
+
+def test_places_and_lengths_are_numbers_of_bytes(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    with recycle.open(path, "r+", memory=LEAST) as mapping:
+        wrong: list[tuple[str, Callable[[], object]]] = [
+            ("offset", lambda: mapping.read(-1, 1)),
+            ("length", lambda: mapping.read(0, -1)),
+            ("offset", lambda: mapping.write(-1, b"x")),
+            ("start", lambda: mapping.sync(-1)),
+            ("end", lambda: mapping.advise("random", 0, -1)),
+            ("length", lambda: mapping.resize(-1)),
+            ("length", lambda: mapping.resize(1 << 64)),
+        ]
+        for name, call in wrong:
+            with pytest.raises(RecycleError, match=f"`{name}` is "):
+                call()
+        with pytest.raises(RecycleError, match="failed"):
+            mapping.resize(1 << 63)
+        assert len(mapping) == 40 * PAGE
+    assert path.stat().st_size == 40 * PAGE
+
+
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     path = filled(tmp_path)
     wrong: list[tuple[str, Callable[[], object]]] = [
@@ -232,8 +299,9 @@ if child == 0:
         mapping.read(0, 1)
     except RecycleError as error:
         assert "child" in str(error)
-        with recycle.open(sys.argv[2], memory=16384) as own:
-            assert own.read(4, 4) == bytes([1, 0, 0, 0])
+        for file in sys.argv[1:]:   # its parent's, which the parent writes, and another
+            with recycle.open(file, memory=16384) as own:
+                assert own.read(4, 4) == bytes([1, 0, 0, 0])
         sys.exit(7)   # and ends what it inherited
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 touching = os.fork()

@@ -1,5 +1,6 @@
 //! The fidelity of a replay to its trace: dispatch error, inter-arrival times, bursts and order of the requests.
 
+use manometer_measure::dispatch::LATE_NS;
 use manometer_measure::{Dispatch, ReplayOutcome};
 use manometer_trace::character::hurst::rescaled_range;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ const KS_TOLERANCE_GAPS: f64 = 3.0;
 const LATE_SHARE: f64 = 0.01;
 /// The share of requests that may fail.
 const FAILED_SHARE: f64 = 0.01;
+/// The share of recorded requests that the trace's reader may lack.
+const LOST_SHARE: f64 = 0.01;
 /// The most windows reported: adjacent windows are merged until there are no more.
 const MAX_WINDOWS: usize = 600;
 /// The shares of all gaps at which the inter-arrival times are reported.
@@ -24,8 +27,18 @@ const SHARES: [f64; 13] = [0.001, 0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.
 /// The fidelity of a replay to its trace. What was not measured is null, and `reason` says why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Whether the replay is within all tolerances and complete.
+    /// Whether the verdict is [`FidelityVerdict::Faithful`].
     pub faithful: bool,
+    /// How faithful the replay is, in three values.
+    #[serde(default)]
+    pub verdict: FidelityVerdict,
+    /// Why the replay is not faithful, or only to the step of the trace's clock; empty if it is faithful.
+    #[serde(default)]
+    pub why: Vec<String>,
+    /// The step of the trace's clock in the replay's time, in microseconds, where it is coarser than the limit of
+    /// lateness.
+    #[serde(default)]
+    pub clock_step_us: Option<f64>,
     /// The dispatch error: the time from when a request was due until it was sent, in microseconds.
     pub error_us: Option<DispatchErrorQuantiles>,
     /// The time from the first request to the last, replayed divided by recorded, without the time scale.
@@ -44,6 +57,12 @@ pub struct Fidelity {
     pub order_violations: u64,
     /// Requests that failed.
     pub errors: u64,
+    /// Of these, the requests without an answer within the limit of time.
+    #[serde(default)]
+    pub given_up: u64,
+    /// Recorded requests that the trace's reader does not hold.
+    #[serde(default)]
+    pub lost: u64,
     /// Quantiles of the inter-arrival times, in microseconds.
     pub interarrival_us: Option<InterarrivalQuantiles>,
     /// Requests per window of time.
@@ -51,6 +70,31 @@ pub struct Fidelity {
     /// Why something is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// How faithful a replay is to its trace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FidelityVerdict {
+    /// Every request left at its recorded time, within the tolerances.
+    Faithful,
+    /// Every request left within the step of the trace's clock in which it was recorded. Where within the step, the trace
+    /// does not say.
+    FaithfulToClockStep,
+    /// A tolerance is exceeded, or the replay is incomplete.
+    #[default]
+    NotFaithful,
+}
+
+impl FidelityVerdict {
+    /// The verdict in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Faithful => "faithful",
+            Self::FaithfulToClockStep => "faithful to the step of the trace's clock",
+            Self::NotFaithful => "not faithful",
+        }
+    }
 }
 
 /// A value of the trace and the same value of the replay.
@@ -111,6 +155,9 @@ impl Fidelity {
         let dispatch = replayed.dispatch.as_ref();
         let mut fidelity = Self {
             faithful: false,
+            verdict: FidelityVerdict::NotFaithful,
+            why: Vec::new(),
+            clock_step_us: dispatch.and_then(clock_step_us),
             error_us: dispatch.and_then(dispatch_error),
             span_ratio: dispatch.and_then(span_ratio),
             ks: dispatch.and_then(|dispatch| distance(dispatch.due.gaps.counts(), dispatch.sent.gaps.counts())),
@@ -123,13 +170,31 @@ impl Fidelity {
             dropped: replayed.dropped(),
             order_violations: replayed.order_violations,
             errors: replayed.errors,
+            given_up: replayed.given_up,
+            lost: replayed.lost,
             interarrival_us: dispatch.and_then(interarrivals),
             windows: dispatch.map(windows),
             reason: None,
         };
         fidelity.reason = fidelity.missing_reason(dispatch.is_some()).map(str::to_owned);
-        fidelity.faithful = !replayed.interrupted && fidelity.faults(replayed).is_empty();
+        (fidelity.verdict, fidelity.why) = fidelity.judge(replayed);
+        fidelity.faithful = fidelity.verdict == FidelityVerdict::Faithful;
         fidelity
+    }
+
+    /// The verdict and its reasons.
+    fn judge(&self, replayed: &ReplayOutcome) -> (FidelityVerdict, Vec<String>) {
+        let mut faults = self.faults(replayed);
+        if replayed.interrupted {
+            faults.push("it was stopped before the end of its trace".to_owned());
+        }
+        if !faults.is_empty() {
+            return (FidelityVerdict::NotFaithful, faults);
+        }
+        match replayed.dispatch.as_ref().and_then(coarseness) {
+            Some(why) => (FidelityVerdict::FaithfulToClockStep, vec![why]),
+            None => (FidelityVerdict::Faithful, Vec::new()),
+        }
     }
 
     fn missing_reason(&self, is_scheduled: bool) -> Option<&'static str> {
@@ -149,6 +214,14 @@ impl Fidelity {
     /// Each tolerance that the replay exceeds, as text.
     pub(crate) fn faults(&self, replayed: &ReplayOutcome) -> Vec<String> {
         let mut faults = Vec::new();
+        if let Some(damage) = &replayed.damage {
+            faults.push(format!("the trace is damaged, and what follows the damage was not replayed ({damage})"));
+        }
+        let recorded = replayed.requests.saturating_add(replayed.lost);
+        if replayed.lost as f64 > LOST_SHARE * recorded as f64 {
+            let share = 100.0 * replayed.lost as f64 / recorded.max(1) as f64;
+            faults.push(format!("{share:.1} % of the recorded requests cannot be replayed"));
+        }
         if self.dropped > 0 {
             faults.push(format!("{} of {} requests were not sent", self.dropped, replayed.requests));
         }
@@ -178,6 +251,38 @@ impl Fidelity {
         }
         faults
     }
+}
+
+/// The step of the trace's clock in microseconds, where it is coarser than the limit of lateness.
+fn clock_step_us(dispatch: &Dispatch) -> Option<f64> {
+    let resolution = &dispatch.resolution;
+    let step_ns = if resolution.step_ns > 0 { resolution.step_ns } else { resolution.late_ns };
+    resolution.is_coarse().then(|| microseconds(step_ns))
+}
+
+/// Why requests are known to have left in the right step of the trace's clock only: times within a step were chosen,
+/// several requests share a recorded time, or more than a few left later than a finer clock would allow.
+fn coarseness(dispatch: &Dispatch) -> Option<String> {
+    let step_s = clock_step_us(dispatch)? / 1e6;
+    let shared = dispatch.due.gaps.counts().first().copied().unwrap_or(0);
+    let late = dispatch.error.quantile_ns(1.0 - LATE_SHARE).is_some_and(|error_ns| error_ns > LATE_NS);
+    if dispatch.resolution.is_spread {
+        return Some(format!("times within a step of {step_s} s are chosen, not recorded"));
+    }
+    if shared > 0 {
+        return Some(format!(
+            "the trace's clock goes in steps of {step_s} s, and {shared} requests left in one burst with the request before \
+             them"
+        ));
+    }
+    late.then(|| {
+        format!(
+            "the trace's clock goes in steps of {step_s} s, and more than {:.0} % of the requests left more than {:.0} µs late \
+             within a step",
+            100.0 * LATE_SHARE,
+            microseconds(LATE_NS)
+        )
+    })
 }
 
 fn dispatch_error(dispatch: &Dispatch) -> Option<DispatchErrorQuantiles> {
@@ -237,20 +342,18 @@ pub(crate) fn synthetic_replay(requests: u64, error_ns: impl Fn(u64) -> u64) -> 
     }
     ReplayOutcome {
         model: "open".to_owned(),
-        ordered: false,
         length_ns: requests * 1_000_000,
-        interrupted: false,
         requests,
         sent: requests,
-        errors: 0,
-        error: None,
-        order_violations: 0,
         dispatch: Some(dispatch),
+        ..ReplayOutcome::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use manometer_measure::dispatch::DispatchResolution;
+
     use super::*;
 
     #[test]
@@ -301,6 +404,55 @@ mod tests {
         let interrupted = ReplayOutcome { interrupted: true, requests: 2_000, ..synthetic_replay(1_000, |_| 0) };
         let fidelity = Fidelity::of(&interrupted);
         assert!(!fidelity.faithful && fidelity.dropped == 0, "it does not represent its trace");
+        assert_eq!(fidelity.why, ["it was stopped before the end of its trace"]);
+    }
+
+    /// A replay of 100 bursts of ten requests, one burst each second, on a schedule with `resolution`.
+    fn bursts(resolution: DispatchResolution, due_ns: impl Fn(u64) -> u64, error_ns: u64) -> ReplayOutcome {
+        let mut dispatch = Dispatch::new(resolution);
+        (0..1_000).map(due_ns).for_each(|due_ns| dispatch.count(due_ns, due_ns + error_ns));
+        ReplayOutcome { dispatch: Some(dispatch), ..synthetic_replay(1_000, |_| 0) }
+    }
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    #[test]
+    fn bursts_at_each_step_of_a_coarse_clock_are_faithful_to_the_step_only() {
+        let coarse = DispatchResolution::new(99 * SECOND_NS, SECOND_NS);
+        let burst = Fidelity::of(&bursts(coarse, |number| number / 10 * SECOND_NS, 30_000_000));
+        assert_eq!((burst.verdict, burst.faithful), (FidelityVerdict::FaithfulToClockStep, false));
+        assert_eq!(burst.clock_step_us, Some(1e6));
+        assert!(burst.why[0].contains("steps of 1 s, and 900 requests left in one burst"), "{:?}", burst.why);
+        let spread = DispatchResolution::spread(99 * SECOND_NS, SECOND_NS);
+        let spread = Fidelity::of(&bursts(spread, |number| number * SECOND_NS / 10, 10_000));
+        assert_eq!(spread.verdict, FidelityVerdict::FaithfulToClockStep);
+        assert!(spread.why[0].contains("chosen, not recorded"), "{:?}", spread.why);
+    }
+
+    #[test]
+    fn who_shares_no_time_and_leaves_at_once_is_faithful_whatever_the_clock() {
+        let coarse = DispatchResolution::new(999 * SECOND_NS, SECOND_NS);
+        let verdict = |error_ns| Fidelity::of(&bursts(coarse, |number| number * SECOND_NS, error_ns)).verdict;
+        assert_eq!(verdict(50_000), FidelityVerdict::Faithful);
+        assert_eq!(verdict(900_000), FidelityVerdict::FaithfulToClockStep);
+    }
+
+    #[test]
+    fn a_spread_replay_that_falls_behind_is_not_faithful() {
+        let spread = DispatchResolution::spread(99 * SECOND_NS, SECOND_NS);
+        let fidelity = Fidelity::of(&bursts(spread, |number| number * SECOND_NS / 10, 300_000));
+        assert_eq!(fidelity.verdict, FidelityVerdict::NotFaithful);
+    }
+
+    #[test]
+    fn damage_and_many_lost_requests_are_not_faithful() {
+        let damaged = ReplayOutcome { damage: Some("in line 7".to_owned()), ..synthetic_replay(1_000, |_| 0) };
+        let fidelity = Fidelity::of(&damaged);
+        assert_eq!(fidelity.verdict, FidelityVerdict::NotFaithful);
+        assert!(fidelity.why[0].contains("damaged") && fidelity.why[0].contains("in line 7"), "{:?}", fidelity.why);
+        let lossy = |lost| Fidelity::of(&ReplayOutcome { lost, ..synthetic_replay(1_000, |_| 0) });
+        assert!(lossy(10).faithful, "one in a hundred");
+        assert_eq!(lossy(11).why, ["1.1 % of the recorded requests cannot be replayed"]);
     }
 
     #[test]

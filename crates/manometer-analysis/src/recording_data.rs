@@ -73,7 +73,7 @@ fn as_measured(
     if left_out > 0 {
         let path = recording.dir.join("samples").join(&workload.name);
         damage.push(format!(
-            "{}: {left_out} of {all} intervals are left out, because they overlap with the ones before them",
+            "{}: {left_out} of {all} samples are left out, because they overlap with the ones before them",
             path.display()
         ));
     }

@@ -15,19 +15,19 @@ pub(crate) enum StateKind {
     /// What compaction still has to rewrite, in bytes.
     CompactionDebt,
     /// The share of time in which the device had requests in flight.
-    DeviceUtilisation,
+    DeviceBusy,
     /// Pages of the page cache that are not written back yet, in bytes.
     DirtyMemory,
 }
 
 impl StateKind {
-    const ALL: [Self; 3] = [Self::CompactionDebt, Self::DeviceUtilisation, Self::DirtyMemory];
+    const ALL: [Self; 3] = [Self::CompactionDebt, Self::DeviceBusy, Self::DirtyMemory];
 
     /// The series, which is that of the engine where there is none, and the column.
     pub(crate) fn column(self) -> (Option<&'static str>, &'static str) {
         match self {
             Self::CompactionDebt => (None, "pending_compaction_bytes"),
-            Self::DeviceUtilisation => (Some("device"), "busy"),
+            Self::DeviceBusy => (Some("device"), "busy"),
             Self::DirtyMemory => (Some("memory"), "dirty"),
         }
     }

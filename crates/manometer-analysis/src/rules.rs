@@ -21,9 +21,9 @@ A finding is what you must know before you use the numbers of a recording. Its t
 units, and ends with what to do. [The analysis](analysis.md#findings) says how findings are evaluated. An *error* means that
 numbers are missing or wrong, a *warning* that they need care, an *info* is worth knowing.
 
-A finding may threaten the conclusion: all of the *result*, that it is about *storage*, the results of a *phase*, or the *tail*
-of latencies. A *fatal* threat rules that conclusion out, a *serious* one may have changed it, a *minor* one limits how far it
-can be generalised. The [verdict](analysis.md#the-verdict) follows from the threats.
+A finding may threaten the conclusion: all of the *result*, that it is about *storage*, the results of a *phase*, or the
+*tail* of latencies. A *fatal* threat rules that conclusion out, a *serious* one may have changed it, a *minor* one limits
+how far it can be generalised. The [verdict](analysis.md#the-verdict) follows from the threats.
 
 `stranger` is the former id of `foreign-processes`, `replay-untold` that of `replay-unverified`.
 `manometer schema findings` writes this page.

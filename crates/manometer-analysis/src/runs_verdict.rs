@@ -308,13 +308,13 @@ impl RunsComparison {
             () if is_only_label => effect,
             () if self.has_lower && self.greatest.is_harmful() => format!("{tested}{most}: {effect}"),
             () if !close.is_empty() && !self.has_difference => {
-                return format!("no run can be told apart from the others; with {name}, {effect}");
+                return format!("no run can be distinguished from the others; with {name}, {effect}");
             }
             () => format!("with {name}, {effect}"),
         };
         let close = match close.is_empty() {
             true => String::new(),
-            false => format!("; {} cannot be told from {pronoun}", enumerated(&close)),
+            false => format!("; {} cannot be distinguished from {pronoun}", enumerated(&close)),
         };
         let least = self.least.as_ref().map(|least| format!("; {} the least: {}", self.label(least), least.text()));
         format!("{first}{close}{}", least.unwrap_or_default())

@@ -56,15 +56,14 @@ pub enum ScaleState {
 /// The rule, as the summary and the report state it.
 pub const RULE: &str = "The phases are sorted by pressure, lowest first. A new step begins at the first phase whose \
     performance differs significantly from that of the step's first member: Welch's test at 5 %, Holm-corrected over \
-    all pairs of phases. Phases on one step (`~`) were tested and not told apart from its first, which does not show them \
-    to be equal. A phase without a confidence interval \
-    is untested: it is on no step.";
+    all pairs of phases. Phases on one step (`~`) were tested and do not differ significantly from its first, which does not \
+    show them to be equal. A phase without a confidence interval is untested: it is on no step.";
 
 /// The rule of an interleaved plan.
 pub const ROUNDS_RULE: &str = "The phases are sorted by pressure, lowest first. A new step begins at the first phase whose \
     blocks differ significantly from those of the step's first member in the same rounds: a paired t test over rounds at \
-    5 %, Holm-corrected over all pairs of phases. Phases on one step (`~`) were tested and not told apart from its first, \
-    which does not show them to be equal. A phase with fewer than five rounds is untested: it is on no step.";
+    5 %, Holm-corrected over all pairs of phases. Phases on one step (`~`) were tested and do not differ significantly from \
+    its first, which does not show them to be equal. A phase with fewer than five rounds is untested: it is on no step.";
 
 const TOO_FEW_ROUNDS: &str = "fewer than five rounds were measured";
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// The columns of each operation.
 const OF_OPERATION: [(&str, &str, &str); 4] = [
-    ("requests", "", "Requests completed in the interval."),
+    ("requests", "", "Requests completed in the sample interval."),
     ("bytes", "B", "Bytes of keys and values, or bytes of files read or written."),
     ("retries", "", "Retries of failed attempts."),
     ("missing", "", "Requested records that do not exist."),
@@ -17,7 +17,7 @@ const OF_OPERATION: [(&str, &str, &str); 4] = [
 
 /// The columns of a workload with `operations`.
 pub fn of_workload(operations: &[String]) -> Vec<Column> {
-    let mut columns = vec![Column::new("length", "s").meaning("The length of the interval.")];
+    let mut columns = vec![Column::new("length", "s").meaning("The length of the sample interval.")];
     for operation in operations {
         let column = |(name, unit, meaning): (&str, &str, &str)| {
             Column::new(format!("{operation}.{name}"), unit).meaning(meaning)

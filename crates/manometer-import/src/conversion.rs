@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::recording::check_room;
+use serde_json::json;
 
 use crate::{ImportError, ImportFormat, ImportedRun};
 
@@ -16,6 +17,8 @@ pub fn import(format: &ImportFormat, files: &[PathBuf], out: &Path) -> Result<Ve
     check_room(out)?;
     let mut runs = format.read(files)?;
     set_sweep(&mut runs);
+    // What an import of each file alone needs to be one sweep with the others.
+    runs.iter_mut().for_each(|run| run.environment["imported"]["settings"] = json!(run.constant));
     let dirs: Vec<PathBuf> = match runs.len() {
         1 => vec![out.to_owned()],
         several => (1..=several).map(|number| out.join("runs").join(format!("{number:03}"))).collect(),

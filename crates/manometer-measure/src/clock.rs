@@ -124,6 +124,11 @@ impl WallAnchor {
         let unix_ns = nanoseconds(clock_gettime(ClockId::Realtime));
         Self { monotonic_ns, unix_ns }
     }
+
+    /// Whole seconds since 1970-01-01T00:00:00Z.
+    pub fn unix_s(self) -> u64 {
+        self.unix_ns / 1_000_000_000
+    }
 }
 
 /// The first multiple of `step_ns` after `t_ns`: the next tick of samples every `step_ns`.

@@ -49,6 +49,8 @@ pub enum OffsetSource {
     Synchronised,
     /// From the fastest of several round trips.
     RoundTrip,
+    /// Both processes read the same clock.
+    SameClock,
 }
 
 /// The offset that, added to the local monotonic clock, gives that of the other host.
@@ -67,6 +69,10 @@ pub struct ClockOffset {
 }
 
 impl ClockOffset {
+    /// The offset between processes that read the same clock.
+    pub const SAME: Self =
+        Self { offset_ns: 0, within_ns: 0, source: OffsetSource::SameClock, calendar_ns: 0, is_contradicted: false };
+
     /// The offset from `trips` and the synchronisation of both hosts; `None` without round trips.
     pub fn of(trips: &[RoundTrip], ours: Option<&ClockSync>, theirs: Option<&ClockSync>) -> Option<Self> {
         let best = trips.iter().min_by_key(|trip| trip.length_ns())?;
@@ -107,6 +113,14 @@ impl RoundTrip {
     fn middle_ns(&self) -> u64 {
         self.sent.monotonic_ns.saturating_add(self.length_ns() / 2)
     }
+}
+
+/// What the monotonic clock of this process is: the boot of its kernel, and its time namespace. `None` if unknown.
+pub fn clock_id() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    // Kernels without time namespaces have one clock.
+    let namespace = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+    Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
 /// The synchronisation of this host's wall clock; `None` if nothing reports it.

@@ -33,6 +33,12 @@ pub struct DispatchResolution {
     pub window_ns: u64,
     /// The length of the schedule, in nanoseconds.
     pub span_ns: u64,
+    /// The step of the trace's clock, in the schedule's time, in nanoseconds; 0 in recordings that do not hold it.
+    #[serde(default)]
+    pub step_ns: u64,
+    /// Whether requests that share a time are spread over the step: their due times within it are chosen, not recorded.
+    #[serde(default)]
+    pub is_spread: bool,
 }
 
 impl DispatchResolution {
@@ -46,12 +52,24 @@ impl DispatchResolution {
         while span_ns / window_ns >= WINDOWS_MAX / 2 {
             window_ns = window_ns.saturating_mul(2);
         }
-        Self { gap_ns: GAP_UNIT_NS.max(step_ns), late_ns: LATE_NS.max(step_ns), window_ns, span_ns }
+        let (gap_ns, late_ns) = (GAP_UNIT_NS.max(step_ns), LATE_NS.max(step_ns));
+        Self { gap_ns, late_ns, window_ns, span_ns, step_ns, is_spread: false }
+    }
+
+    /// The resolution for a schedule that spreads requests over the steps of the trace's clock. Due times are as fine as
+    /// the replay's own clock, and requests are compared with them.
+    pub fn spread(span_ns: u64, step_ns: u64) -> Self {
+        Self { step_ns, is_spread: true, ..Self::new(span_ns.saturating_add(step_ns), 1) }
+    }
+
+    /// Whether the trace's clock is coarser than the limit of lateness.
+    pub fn is_coarse(&self) -> bool {
+        self.step_ns.max(if self.is_spread { 0 } else { self.late_ns }) > LATE_NS
     }
 }
 
 /// The outcome of a replay, or of one thread's or process's share of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayOutcome {
     /// The model's name.
     pub model: String,
@@ -72,8 +90,50 @@ pub struct ReplayOutcome {
     pub error: Option<String>,
     /// Requests sent after a request that follows them in the trace, where the model forbids that.
     pub order_violations: u64,
+    /// Requests without an answer within the limit of time; they count as failed.
+    #[serde(default)]
+    pub given_up: u64,
+    /// The most requests in flight at a time; 0 where each waits for an answer before it.
+    #[serde(default)]
+    pub in_flight_max: u64,
+    /// Where the trace is damaged and how: what follows was not replayed.
+    #[serde(default)]
+    pub damage: Option<String>,
+    /// Recorded requests that the trace's reader does not hold: the recorder lost them, or no operation expresses them.
+    #[serde(default)]
+    pub lost: u64,
+    /// What of the recorded requests was sent as recorded, and what otherwise.
+    #[serde(default)]
+    pub sent_as: Vec<SentAs>,
     /// When requests were due and sent; `None` where requests are sent as fast as possible.
     pub dispatch: Option<Dispatch>,
+}
+
+/// How one property of the recorded requests was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentAs {
+    /// The property: keys, values, times to live.
+    pub what: String,
+    /// Requests of which it was sent as recorded.
+    pub as_recorded: u64,
+    /// Requests of which it was sent in another form.
+    pub otherwise: u64,
+    /// Requests of which it was left out.
+    pub left_out: u64,
+    /// The other form, and why it was left out; empty where all was sent as recorded.
+    pub how: String,
+}
+
+impl SentAs {
+    /// Adds the same property of another share of the replay.
+    fn add(&mut self, other: &Self) {
+        self.as_recorded += other.as_recorded;
+        self.otherwise += other.otherwise;
+        self.left_out += other.left_out;
+        if self.how.is_empty() {
+            self.how.clone_from(&other.how);
+        }
+    }
 }
 
 impl ReplayOutcome {
@@ -86,6 +146,17 @@ impl ReplayOutcome {
         self.errors += other.errors;
         self.error = self.error.take().or_else(|| other.error.clone());
         self.order_violations += other.order_violations;
+        self.given_up += other.given_up;
+        self.in_flight_max += other.in_flight_max;
+        self.damage = self.damage.take().or_else(|| other.damage.clone());
+        // Every process reads the whole trace.
+        self.lost = self.lost.max(other.lost);
+        for more in &other.sent_as {
+            match self.sent_as.iter_mut().find(|one| one.what == more.what) {
+                Some(one) => one.add(more),
+                None => self.sent_as.push(more.clone()),
+            }
+        }
         match (&mut self.dispatch, &other.dispatch) {
             (Some(dispatch), Some(more)) => dispatch.add(more),
             (dispatch, more) => *dispatch = dispatch.take().or_else(|| more.clone()),
@@ -371,6 +442,33 @@ mod tests {
         assert_eq!((coarse.gap_ns, coarse.late_ns, coarse.window_ns), (second, second, second));
         let short = DispatchResolution::new(second, 1);
         assert_eq!((short.gap_ns, short.late_ns, short.window_ns), (GAP_UNIT_NS, LATE_NS, 1_000_000));
+    }
+
+    #[test]
+    fn a_spread_schedule_is_as_fine_as_the_replays_own_clock() {
+        let second = 1_000_000_000;
+        let spread = DispatchResolution::spread(1_000 * second, second);
+        assert_eq!((spread.gap_ns, spread.late_ns, spread.step_ns), (GAP_UNIT_NS, LATE_NS, second));
+        assert!(spread.is_coarse() && DispatchResolution::new(second, second).is_coarse());
+        assert!(!DispatchResolution::new(second, LATE_NS).is_coarse());
+        let former = r#"{"gap_ns":1000000000,"late_ns":1000000000,"window_ns":1000000000,"span_ns":5}"#;
+        let former: DispatchResolution = serde_json::from_str(former).unwrap();
+        assert!(former.is_coarse() && former.step_ns == 0, "a recording that does not hold the step");
+    }
+
+    #[test]
+    fn shares_of_a_replay_add_up_what_was_sent_as_recorded() {
+        let keys = |as_recorded, otherwise, how: &str| SentAs {
+            what: "keys".to_owned(),
+            as_recorded,
+            otherwise,
+            left_out: 0,
+            how: how.to_owned(),
+        };
+        let outcome = |sent_as| ReplayOutcome { sent_as: vec![sent_as], lost: 7, ..ReplayOutcome::default() };
+        let mut whole = outcome(keys(3, 0, ""));
+        whole.add(&outcome(keys(1, 2, "ids")));
+        assert_eq!((whole.sent_as, whole.lost), (vec![keys(4, 2, "ids")], 7));
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! assert!(latencies.quantile_ns(0.99).is_some_and(|p99_ns| p99_ns >= 2_000_000));
 //! ```
 
+pub mod autocorrelation;
 pub mod capture;
 pub mod clock;
 pub mod clock_offset;
@@ -23,6 +24,7 @@ pub mod engine;
 pub mod event;
 mod event_log;
 pub mod file_lock;
+mod grade;
 pub mod histogram;
 pub mod histogram_bins;
 pub mod host;
@@ -43,9 +45,10 @@ pub mod suggest;
 pub mod units;
 
 pub use clock::{Clock, ManualClock, MonotonicClock};
-pub use dispatch::{Dispatch, ReplayOutcome};
+pub use dispatch::{Dispatch, ReplayOutcome, SentAs};
 pub use event::{Event, EventLine, Severity};
 pub use file_lock::FileLock;
+pub use grade::Grade;
 pub use histogram::LatencyHistogram;
 pub use plan::{Criterion, InterleavedRounds, Phase, PhaseKind, Plan, PlannedWorkload, Role};
 pub use recording::{Recording, RecordingError, RecordingWriter};

@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use crate::rlsm::{Batch, Database, Pairs, Snapshot, verify};
     #[pymodule_export]
-    use crate::settings::toml_of_json;
+    use crate::settings::{json_of_toml, toml_of_json};
     #[pymodule_export]
     use crate::trace::{Trace, open_trace};
     #[pymodule_export]

@@ -1,11 +1,13 @@
 //! Files larger than memory, mapped by `recycle`.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use recycle::storage::open_file;
 use recycle::{Advice, Options, Region};
 use serde_json::{Map, json};
 
@@ -51,31 +53,55 @@ fn choice<T: std::str::FromStr<Err = recycle::UnknownName>>(name: &str, given: &
     given.parse().map_err(|unknown| error::recycle(format!("{name}: {unknown}")))
 }
 
+fn map(file: &File, options: &Options) -> io::Result<recycle::Mapping> {
+    // SAFETY: no reference to bytes of the mapping is made here; Python's views are memory that anybody may change.
+    Ok(unsafe { Region::map(file, options) }?)
+}
+
+/// Maps a file of `length` zeroes. An existing one loses its bytes only once nothing can fail.
+fn map_new(path: &Path, length: u64, options: &Options) -> io::Result<recycle::Mapping> {
+    let existing = open_file(path, true);
+    let is_new = existing.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let file = if is_new { File::create_new(path)? } else { existing? };
+    let mapped = map(&file, options).and_then(|mut mapping| {
+        // The first call refuses a length that the file cannot have, while the bytes are still there.
+        for length in [length, 0, length] {
+            mapping.resize(length)?;
+        }
+        Ok(mapping)
+    });
+    if mapped.is_err() && is_new {
+        // What failed is what the caller has to know.
+        let _ = std::fs::remove_file(path);
+    }
+    mapped
+}
+
 #[pymethods]
 impl Mapping {
-    /// `rules`: the policy, the replacement, and who answers faults, by name.
+    /// `length`: of a new file, or one that is emptied first. `budget`: memory and read-ahead, in bytes. `rules`: the
+    /// policy, the replacement, and who answers faults, by name.
     #[staticmethod]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         is_writable: bool,
-        memory: u64,
-        read_ahead: u64,
+        length: Option<u64>,
+        budget: (u64, u64),
         rules: (String, String, String),
     ) -> PyResult<Self> {
         let (policy, replacement, faults) = &rules;
         let options = Options {
-            memory,
-            read_ahead,
+            memory: budget.0,
+            read_ahead: budget.1,
             policy: choice("policy", policy)?,
             replacement: choice("replacement", replacement)?,
             faults: choice("faults", faults)?,
             ..Options::default()
         };
-        let mapped = py.detach(|| {
-            let file = File::options().read(true).write(is_writable).open(&path).map_err(|error| error.to_string())?;
-            // SAFETY: no reference to bytes of the mapping is made here; Python's views are memory that anybody may change.
-            unsafe { Region::map(&file, &options) }.map_err(|error| error.to_string())
+        let mapped = py.detach(|| match length {
+            None => map(&open_file(&path, is_writable)?, &options),
+            Some(length) => map_new(&path, length, &options),
         });
         let mapping = mapped.map_err(|error| error::recycle(format!("{}: {error}", path.display())))?;
         Ok(Self { open: RwLock::new(Some(mapping)), process: std::process::id() })

@@ -1,6 +1,7 @@
 //! Settings as columns, and experiments written as dictionaries.
 
 use manometer_measure::plan::Settings;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -29,6 +30,14 @@ fn column(name: &str, rows: &[Settings]) -> Column {
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Column::texts(name, values().map(|value| value.map(text)))
+}
+
+/// TOML as a JSON object.
+#[pyfunction]
+pub(crate) fn json_of_toml(text: &str) -> PyResult<String> {
+    let document: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A JSON object as TOML.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_trace::transform::slice::{Slice, SliceRange, nanoseconds};
 use manometer_trace::write::{WriteSummary, write_trace};
-use manometer_trace::{TraceError, TraceForm, TraceReader, TraceSummary, open, read_first, record_batch};
+use manometer_trace::{ReadOptions, TraceError, TraceForm, TraceReader, TraceSummary, open, read_first, record_batch};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
@@ -25,7 +25,11 @@ pub(crate) struct Trace {
 impl Trace {
     /// Opens a reader.
     pub(crate) fn reader(&self, key_texts: bool) -> Result<Box<dyn TraceReader>, TraceError> {
-        let trace = open(&self.path, &self.form.options(key_texts)?)?;
+        self.reader_with(&self.form.options(key_texts)?)
+    }
+
+    fn reader_with(&self, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+        let trace = open(&self.path, options)?;
         let cut = |reader, stretch: &SliceRange| Box::new(Slice::new(reader, *stretch)) as Box<dyn TraceReader>;
         Ok(self.stretches.iter().fold(trace.reader, cut))
     }
@@ -112,7 +116,11 @@ impl Trace {
 
     /// Writes the trace to a new file. Returns a summary of what was written, as one JSON object.
     fn convert(&self, py: Python<'_>, out: PathBuf, format: Option<&str>, key_texts: bool) -> PyResult<String> {
-        let written = py.detach(|| write_trace(&mut *self.reader(key_texts)?, &out, format)).map_err(error::trace)?;
+        let written = py.detach(|| {
+            let options = ReadOptions { keep_details: key_texts, ..self.form.options(key_texts)? };
+            write_trace(&mut *self.reader_with(&options)?, &out, format)
+        });
+        let written = written.map_err(error::trace)?;
         let WriteSummary { requests, format, losses, damage } = written;
         let damage = damage_json(damage.as_ref());
         Ok(json!({ "requests": requests, "format": format, "losses": losses.0, "damage": damage }).to_string())

@@ -19,9 +19,11 @@ use manometer_measure::clock::WallAnchor;
 use manometer_measure::clock_offset::ClockSync;
 use manometer_measure::plan::Settings;
 pub use manometer_target::engine::directory::DatabaseReuse;
+use manometer_workload::interface::ClientShare;
 use manometer_workload::sample::Sample;
 use manometer_workload::script::parse_settings;
 use manometer_workload::settings::WorkloadSettings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,9 +45,42 @@ pub struct Job {
     /// has ended, since others may still use the data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removes: bool,
+    /// Whether the worker waits for the stop after its workload has ended, so that its clocks can be read again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
+    /// The clients that share the workload, each a worker of its own; without them it is one worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientGroup>,
+    /// The share of this worker, where it is one of several clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ClientShare>,
     /// The workload itself.
     #[serde(flatten)]
     pub workload: WorkloadSettings,
+}
+
+/// Clients that share one workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientGroup {
+    /// Their number.
+    pub count: u32,
+    /// Where they run, in turn: commands that lead to `manometer` on another host, or `local`; none for here.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// What the others do when one is lost.
+    #[serde(default)]
+    pub on_lost: OnLost,
+}
+
+/// What the others do when one of a group is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnLost {
+    /// They stop.
+    #[default]
+    Stop,
+    /// They go on; the result says who was lost.
+    Continue,
 }
 
 /// A control line.
@@ -53,6 +88,8 @@ pub struct Job {
 pub enum Control {
     /// Send requests.
     Go,
+    /// Send requests from this time on, in nanoseconds of `CLOCK_MONOTONIC`.
+    GoAt(u64),
     /// Pause: send no requests until the next `go`.
     Wait,
     /// Change settings.
@@ -63,7 +100,7 @@ pub enum Control {
 
 /// An invalid control line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a control line: write `go`, `wait`, `stop` or `set name=value …`")]
+#[error("`{0}` is not a control line: write `go`, `go at NANOSECONDS`, `wait`, `stop` or `set name=value …`")]
 pub struct ControlError(String);
 
 impl FromStr for Control {
@@ -75,6 +112,9 @@ impl FromStr for Control {
             "go" => Ok(Self::Go),
             "wait" => Ok(Self::Wait),
             "stop" => Ok(Self::Stop),
+            other if other.starts_with("go ") => {
+                other.strip_prefix("go at ").and_then(|text| text.parse().ok()).map(Self::GoAt).ok_or_else(error)
+            }
             other => {
                 let text = other.strip_prefix("set").filter(|rest| rest.starts_with(char::is_whitespace));
                 let settings = text.and_then(parse_settings).filter(|settings| !settings.is_empty());
@@ -88,6 +128,7 @@ impl std::fmt::Display for Control {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Go => f.write_str("go"),
+            Self::GoAt(t_ns) => write!(f, "go at {t_ns}"),
             Self::Wait => f.write_str("wait"),
             Self::Stop => f.write_str("stop"),
             Self::Set(settings) => {
@@ -142,6 +183,11 @@ pub enum Message {
         /// The text, for the user.
         text: String,
     },
+    /// One of several clients was lost, and the load goes on without it.
+    ClientLost {
+        /// What happened, for the user.
+        text: String,
+    },
     /// The worker's clocks, in answer to [`CLOCK`] or [`CLOCK_AND_SYNC`].
     Clock {
         /// Both clocks of its host.
@@ -149,6 +195,9 @@ pub enum Message {
         /// The synchronisation of its wall clock, if requested and known.
         #[serde(alias = "in_step")]
         sync: Option<ClockSync>,
+        /// What its monotonic clock is: processes with the same one share it.
+        #[serde(default)]
+        id: Option<String>,
     },
     /// The outcome of a replay.
     Replayed {
@@ -180,6 +229,8 @@ mod tests {
     #[test]
     fn control_lines_are_what_a_person_would_type() {
         assert_eq!("go".parse(), Ok(Control::Go));
+        assert_eq!("go at 5000".parse(), Ok(Control::GoAt(5000)));
+        assert_eq!(Control::GoAt(7).to_string().parse(), Ok(Control::GoAt(7)));
         assert_eq!(" wait ".parse(), Ok(Control::Wait));
         let set: Control = "set iodepth=16 block_size=4KiB direct=false".parse().unwrap();
         let Control::Set(settings) = &set else { panic!("{set:?}") };
@@ -202,7 +253,7 @@ mod tests {
     #[test]
     fn the_former_name_of_a_clocks_synchronisation_is_read() {
         let now = WallAnchor { monotonic_ns: 5, unix_ns: 7 };
-        let clock = Message::Clock { now, sync: None };
+        let clock = Message::Clock { now, sync: None, id: None };
         let former = serde_json::to_string(&clock).unwrap().replace("\"sync\"", "\"in_step\"");
         assert!(former.contains("in_step"), "{former}");
         assert_eq!(serde_json::from_str::<Message>(&former).unwrap(), clock);
@@ -210,7 +261,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_what_would_be_right() {
-        for line in ["", "run", "go now", "set", "set iodepth", "set =4", "stop it"] {
+        for line in ["", "run", "go now", "go at", "go at noon", "set", "set iodepth", "set =4", "stop it"] {
             let error = line.parse::<Control>().unwrap_err();
             assert!(error.to_string().contains("set name=value"), "{error}");
         }

@@ -4,10 +4,11 @@ use std::io::{BufRead as _, BufReader, Lines, Stdin, Write as _, stdin, stdout};
 use std::sync::mpsc::{Sender, channel};
 
 use manometer_measure::clock::WallAnchor;
-use manometer_measure::clock_offset::clock_sync;
+use manometer_measure::clock_offset::{clock_id, clock_sync};
 use manometer_measure::{Clock as _, MonotonicClock};
 
 use crate::control::Controls;
+use crate::group;
 use crate::protocol::{CLOCK, CLOCK_AND_SYNC, CLOCK_IN_STEP, Control, Job, Message};
 use crate::worker_loop;
 
@@ -23,8 +24,12 @@ pub fn run() -> Result<(), String> {
     let (sender, receiver) = channel();
     let outcome = read_job(&mut lines).and_then(|job| {
         std::thread::spawn(move || forward_controls(lines, &sender));
-        let finished = worker_loop::run(&job, &Controls::new(receiver), &mut send, &MonotonicClock);
-        finished.map(drop).map_err(|error| error.to_string())
+        let controls = Controls::new(receiver);
+        let finished = match &job.clients {
+            Some(clients) => group::run_clients(&job, clients, &controls, &mut send),
+            None => worker_loop::run(&job, &controls, &mut send, &MonotonicClock).map(drop),
+        };
+        finished.map_err(|error| error.to_string())
     });
     let last = match &outcome {
         Ok(()) => Message::Done,
@@ -75,7 +80,7 @@ fn read_clocks(line: &str) -> Option<Message> {
         CLOCK_AND_SYNC | CLOCK_IN_STEP => clock_sync(),
         _ => return None,
     };
-    Some(Message::Clock { now: WallAnchor::now(), sync })
+    Some(Message::Clock { now: WallAnchor::now(), sync, id: clock_id() })
 }
 
 fn send(message: Message) -> std::io::Result<()> {

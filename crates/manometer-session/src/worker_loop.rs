@@ -68,10 +68,12 @@ pub fn run<C: Clock>(
 ) -> Result<WorkloadData, SessionError> {
     let interval_ns = job.interval_ms.saturating_mul(1_000_000);
     let data = with_session(interval_ns, controls, sink, clock, |session| dispatch(job, session, clock))?;
+    if job.removes || job.waits {
+        controls.wait_for_stop();
+    }
     if !job.removes {
         return Ok(data);
     }
-    controls.wait_for_stop();
     data.remove().map_err(WorkloadError::Remove)?;
     Ok(WorkloadData::default())
 }
@@ -97,8 +99,8 @@ pub fn with_session<T>(
 }
 
 fn dispatch<C: Clock>(job: &Job, session: &mut WorkerSession<'_>, clock: &C) -> Result<WorkloadData, WorkloadError> {
-    let Job { name, directory, existing, seed, .. } = job.clone();
-    let place = WorkloadContext { name, directory, existing, seed };
+    let Job { name, directory, existing, seed, share, .. } = job.clone();
+    let place = WorkloadContext { name, directory, existing, seed, share };
     match &job.workload {
         WorkloadSettings::Io(io) => {
             let reuse = job.existing != DatabaseReuse::Remake;
@@ -151,6 +153,7 @@ impl Driver for WorkerSession<'_> {
                 reader,
                 script: script.into(),
                 began_ns: None,
+                go_ns: None,
                 going: false,
                 sampled_ns: clock.now_ns(),
             }
@@ -175,6 +178,8 @@ struct WorkerLoop<'a, 's> {
     script: VecDeque<ScriptStep>,
     /// The first `go`.
     began_ns: Option<u64>,
+    /// When it is to go, where that lies ahead.
+    go_ns: Option<u64>,
     going: bool,
     /// The end of the last sample.
     sampled_ns: u64,
@@ -191,6 +196,11 @@ impl WorkerLoop<'_, '_> {
             self.sample_on_tick();
             match self.next_control() {
                 Some(Control::Go) => self.go()?,
+                Some(Control::GoAt(go_ns)) => {
+                    // Before that moment, since reading the state takes its time.
+                    self.read_state();
+                    self.go_ns = Some(go_ns);
+                }
                 Some(Control::Wait) => self.pause()?,
                 Some(Control::Stop) => return self.end(),
                 Some(Control::Set(changes)) => self.change(changes)?,
@@ -202,7 +212,18 @@ impl WorkerLoop<'_, '_> {
     /// The next control line, or the next due step of the timetable.
     fn next_control(&mut self) -> Option<Control> {
         let queued = self.session.queued.pop_front().or_else(|| self.session.controls.poll());
-        queued.or_else(|| self.due_step())
+        queued.or_else(|| self.due_go()).or_else(|| self.due_step())
+    }
+
+    fn due_go(&mut self) -> Option<Control> {
+        self.go_ns.filter(|go_ns| *go_ns <= self.now_ns()).map(|_| Control::Go)
+    }
+
+    /// Begins to read the engine's state, from which the next sample's is counted.
+    fn read_state(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.start();
+        }
     }
 
     fn due_step(&mut self) -> Option<Control> {
@@ -220,16 +241,17 @@ impl WorkerLoop<'_, '_> {
         let now_ns = self.now_ns();
         let step_ns = self.step_ns().filter(|step_ns| *step_ns > now_ns).unwrap_or(u64::MAX);
         let tick_ns = if self.is_sampling() { self.tick_ns() } else { u64::MAX };
-        (now_ns + POLL_NS).min(step_ns).min(tick_ns)
+        (now_ns + POLL_NS).min(step_ns).min(tick_ns).min(self.go_ns.unwrap_or(u64::MAX))
     }
 
     fn go(&mut self) -> Result<(), WorkloadError> {
+        let is_announced = self.go_ns.take().is_some();
         if self.going {
             return Ok(());
         }
         // Requests are due from `go` on, so the state must have been read before.
-        if let Some(reader) = &mut self.reader {
-            reader.start();
+        if !is_announced {
+            self.read_state();
         }
         let now_ns = self.now_ns();
         self.began_ns.get_or_insert(now_ns);
@@ -242,6 +264,7 @@ impl WorkerLoop<'_, '_> {
     }
 
     fn pause(&mut self) -> Result<(), WorkloadError> {
+        self.go_ns = None;
         if !self.going {
             return Ok(());
         }

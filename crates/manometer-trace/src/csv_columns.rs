@@ -34,6 +34,8 @@ pub enum Role {
     Operation,
     /// Seconds to live.
     TimeToLive,
+    /// The records that a scan reads.
+    ScanLength,
     /// The offset on the device or in the object, in bytes.
     Offset,
     /// The offset on the device, in sectors of 512 bytes.
@@ -76,7 +78,7 @@ impl FromStr for Columns {
             let role = role(name.trim().as_bytes()).ok_or_else(|| {
                 wrong(
                     "is not a field; the fields are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
-                     key_size, value_size, client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
+                     key_size, value_size, client, op, ttl, scan_length, offset, lbn, device, succeeded, op_count and cache_hits",
                 )
             })?;
             let column = match column.trim().parse() {
@@ -155,6 +157,7 @@ pub(crate) fn role(name: &[u8]) -> Option<Role> {
         b"client" | b"client_id" => Role::Client,
         b"op" | b"operation" | b"command" => Role::Operation,
         b"ttl" | b"ttl_s" => Role::TimeToLive,
+        b"scan_length" | b"scan_len" => Role::ScanLength,
         b"offset" => Role::Offset,
         b"lbn" | b"lba" | b"sector" => Role::Sector,
         b"device" => Role::Device,

@@ -42,6 +42,7 @@ impl TraceForm {
             columns: self.columns()?,
             time_unit_ns: self.time_unit.as_deref().map(time_unit_ns).transpose()?,
             keep_keys,
+            keep_details: false,
         })
     }
 

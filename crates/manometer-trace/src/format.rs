@@ -1,6 +1,7 @@
 //! Trace formats: their entry in the registry, and recognition by the start of a trace.
 
 use crate::csv_columns::Columns;
+use crate::details::Kept;
 use crate::error::TraceError;
 use crate::reader::{LineFormat, RecordSink, TraceReader};
 use crate::source::Source;
@@ -22,6 +23,15 @@ pub struct ReadOptions {
     pub time_unit_ns: Option<u64>,
     /// Whether to keep the keys' texts, to show and write them.
     pub keep_keys: bool,
+    /// Whether to keep, for one batch at a time, what records do not hold ([`TraceReader::details`]).
+    pub keep_details: bool,
+}
+
+impl ReadOptions {
+    /// What to keep beyond records.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept { keys: self.keep_keys, details: self.keep_details }
+    }
 }
 
 /// The nanoseconds of a unit of time.

@@ -36,15 +36,16 @@ impl MissingKeys {
         Self { bytes_max, known: HashMap::default(), inserts: Vec::new() }
     }
 
-    /// Adds the next request.
-    pub fn add(&mut self, record: &Record) {
-        let Some(needed) = record.needs_key() else { return };
+    /// Adds the next request. Returns whether it is the first for a key that existed before the trace began.
+    pub fn add(&mut self, record: &Record) -> bool {
+        let Some(needed) = record.needs_key() else { return false };
         match self.known.entry(record.key) {
             Entry::Occupied(known) => {
                 if let Some(insert) = self.inserts.get_mut(*known.get() as usize) {
                     insert.value_size = insert.value_size.or(record.value_size);
                     insert.key_size = insert.key_size.or(record.key_size);
                 }
+                false
             }
             Entry::Vacant(unknown) if needed => {
                 // The memory limit is far below this many.
@@ -55,9 +56,11 @@ impl MissingKeys {
                     succeeded: None,
                     ..*record
                 });
+                true
             }
             Entry::Vacant(unknown) => {
                 unknown.insert(STORED);
+                false
             }
         }
     }
@@ -93,7 +96,9 @@ mod tests {
 
     fn inserts(records: &[Record]) -> Vec<Record> {
         let mut missing = MissingKeys::default();
-        records.iter().for_each(|record| missing.add(record));
+        for record in records {
+            missing.add(record);
+        }
         missing.into_inserts()
     }
 
@@ -102,7 +107,9 @@ mod tests {
         let room = 10_000 * (KEY_BYTES + INSERT_BYTES);
         let filled = |bytes_max| {
             let mut missing = MissingKeys::within(bytes_max);
-            (0..10_000).for_each(|key| missing.add(&Record::new(TraceOperation::Get, u64::MAX - key)));
+            for key in 0..10_000 {
+                missing.add(&Record::new(TraceOperation::Get, u64::MAX - key));
+            }
             missing.need_room().map_err(|error| error.to_string())
         };
         assert_eq!(filled(room), Ok(()));

@@ -1,5 +1,6 @@
 //! Trace readers: batches of records, and the reason why there are no more.
 
+use crate::details::{BatchDetails, DetailCollector, Kept};
 use crate::error::{RecordFault, TraceError};
 use crate::key::{KeyTable, Keys};
 use crate::record::Record;
@@ -24,6 +25,18 @@ pub trait TraceReader: Send {
     /// The number of skipped entries so far that are no requests: comments, answers, commands without a key.
     fn skipped(&self) -> u64 {
         0
+    }
+
+    /// The number of recorded requests so far that are no records: the recorder lost them, or the format cannot express
+    /// them.
+    fn lost(&self) -> u64 {
+        0
+    }
+
+    /// What the trace records of the last batch beyond its records, if kept
+    /// ([`ReadOptions::keep_details`](crate::ReadOptions::keep_details)).
+    fn details(&self) -> Option<&BatchDetails> {
+        None
     }
 }
 
@@ -51,7 +64,9 @@ pub(crate) struct RecordSink {
     batch: Vec<Record>,
     run: Option<RecordRun>,
     keys: Keys,
+    details: Option<DetailCollector>,
     skipped: u64,
+    lost: u64,
 }
 
 /// Records that differ only in key and offset.
@@ -61,11 +76,21 @@ struct RecordRun {
     left: u64,
     key_step: u64,
     offset_step: u64,
+    /// The key's bytes, if all have the same key.
+    key: Option<Box<[u8]>>,
 }
 
 impl RecordSink {
     pub(crate) fn push(&mut self, record: Record) {
+        if let Some(details) = &mut self.details {
+            details.end_record(self.batch.len());
+        }
         self.batch.push(record);
+    }
+
+    /// Where to put what the next record does not hold; nowhere if it is not kept.
+    pub(crate) fn details(&mut self) -> Option<&mut DetailCollector> {
+        self.details.as_mut()
     }
 
     /// Adds the same request `count` times, with the key and the offset advanced by a step each time.
@@ -73,7 +98,8 @@ impl RecordSink {
         if count == 1 {
             return self.push(first);
         }
-        self.run = Some(RecordRun { next: first, left: count, key_step, offset_step });
+        let key = self.details.as_mut().and_then(DetailCollector::take_key).filter(|_| key_step == 0);
+        self.run = Some(RecordRun { next: first, left: count, key_step, offset_step, key });
         self.expand();
     }
 
@@ -82,24 +108,51 @@ impl RecordSink {
         self.skipped += 1;
     }
 
+    /// Counts recorded requests that are no records.
+    pub(crate) fn lose(&mut self, requests: u64) {
+        self.lost = self.lost.saturating_add(requests);
+    }
+
     /// The id of a key.
     pub(crate) fn key(&mut self, text: &[u8]) -> Result<u64, RecordFault> {
+        self.note_key(text);
         self.keys.id(text)
     }
 
     /// The id of a key in one of several key spaces, such as a column family.
     pub(crate) fn key_in(&mut self, space: u32, text: &[u8]) -> Result<u64, RecordFault> {
+        self.note_key(text);
         self.keys.id_in(space, text)
     }
 
     /// The given id of a key, or else that of its text.
     pub(crate) fn key_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, RecordFault> {
+        self.note_key(text);
         self.keys.id_as(id, text)
+    }
+
+    fn note_key(&mut self, text: &[u8]) {
+        if let Some(details) = &mut self.details {
+            details.key(text);
+        }
+    }
+
+    /// Drops the records after the first `records`.
+    fn truncate(&mut self, records: usize) {
+        self.batch.truncate(records);
+        if let Some(details) = &mut self.details {
+            details.truncate(records);
+        }
     }
 
     /// The number of records that still fit.
     pub(crate) fn room(&self) -> usize {
         BATCH_RECORDS.saturating_sub(self.batch.len())
+    }
+
+    /// The number of records of this batch.
+    pub(crate) fn len(&self) -> usize {
+        self.batch.len()
     }
 
     /// Whether it holds any record.
@@ -110,6 +163,10 @@ impl RecordSink {
     fn expand(&mut self) {
         let Some(run) = &mut self.run else { return };
         while run.left > 0 && self.batch.len() < BATCH_RECORDS {
+            if let Some(details) = &mut self.details {
+                run.key.iter().for_each(|key| details.key(key));
+                details.end_record(self.batch.len());
+            }
             self.batch.push(run.next);
             run.left -= 1;
             run.next.key = run.next.key.wrapping_add(run.key_step);
@@ -135,8 +192,13 @@ pub(crate) struct Reader<F> {
 }
 
 impl<F: RecordDecoder> Reader<F> {
-    pub(crate) fn new(format: F, keep_keys: bool) -> Self {
-        Self { format, sink: RecordSink { keys: Keys::new(keep_keys), ..RecordSink::default() }, stopped: None }
+    pub(crate) fn new(format: F, kept: Kept) -> Self {
+        let details = kept.details.then(DetailCollector::default);
+        Self {
+            format,
+            sink: RecordSink { keys: Keys::new(kept.keys), details, ..RecordSink::default() },
+            stopped: None,
+        }
     }
 }
 
@@ -145,6 +207,9 @@ impl<F: RecordDecoder> TraceReader for Reader<F> {
         batch.clear();
         batch.reserve(BATCH_RECORDS);
         std::mem::swap(batch, &mut self.sink.batch);
+        if let Some(details) = &mut self.sink.details {
+            details.clear();
+        }
         self.sink.expand();
         if self.stopped.is_none() && self.sink.room() > 0 {
             let outcome = self.format.fill(&mut self.sink);
@@ -167,6 +232,14 @@ impl<F: RecordDecoder> TraceReader for Reader<F> {
 
     fn skipped(&self) -> u64 {
         self.sink.skipped
+    }
+
+    fn lost(&self) -> u64 {
+        self.sink.lost
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.sink.details.as_ref().map(DetailCollector::batch)
     }
 }
 
@@ -212,12 +285,12 @@ impl<F: LineFormat> RecordDecoder for Lines<F> {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let known = (sink.batch.len(), sink.skipped);
             if let Err(fault) = self.format.line(line, sink) {
-                sink.batch.truncate(known.0);
+                sink.truncate(known.0);
                 return Err(self.damaged(fault));
             }
             // A line cut by a broken stream may mean something else than the complete one.
             if text == whole && self.source.has_failed() {
-                sink.batch.truncate(known.0);
+                sink.truncate(known.0);
                 sink.run = None;
                 return Err(self.damaged("the stream broke in this line".into()));
             }

@@ -13,6 +13,7 @@ use manometer_target::engine::StateSampler;
 use manometer_target::engine::directory::{DatabaseDirectory, DatabaseReuse};
 use manometer_target::engine::external::ExternalCleanup;
 use rapidhash::v3::rapidhash_v3;
+use serde::{Deserialize, Serialize};
 
 use crate::error::WorkloadError;
 use crate::sample::{Sample, SampleCounts};
@@ -172,9 +173,37 @@ pub struct WorkloadContext {
     pub existing: DatabaseReuse,
     /// The seed of every random choice.
     pub seed: u64,
+    /// The client that this process is, where several share the workload.
+    pub share: Option<ClientShare>,
+}
+
+/// One of several clients that share a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientShare {
+    /// Its number, from 0.
+    pub part: u32,
+    /// The number of clients.
+    pub of: u32,
 }
 
 impl WorkloadContext {
+    /// Whether this process loads the data; the first of several clients does it for all.
+    pub(crate) fn loads(&self) -> bool {
+        self.share.is_none_or(|share| share.part == 0)
+    }
+
+    /// The seed of the requests: that of the data, and another one for each further client.
+    pub(crate) fn request_seed(&self) -> u64 {
+        let part = self.share.map_or(0, |share| share.part);
+        if part == 0 { self.seed } else { self.seed ^ rapidhash_v3(&part.to_le_bytes()) }
+    }
+
+    /// Where the first of constant arrivals lies, in gaps between arrivals: the clients of a rate take turns, so that
+    /// together they send at equal distances.
+    pub(crate) fn first_arrival(&self) -> f64 {
+        self.share.map_or(0.0, |share| f64::from(share.part) / f64::from(share.of))
+    }
+
     /// The seed of the workload's threads: their random numbers differ from those of another workload with the same seed.
     pub(crate) fn thread_seed(&self) -> u64 {
         self.seed ^ rapidhash_v3(self.name.as_bytes())

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use comfy_table::{Cell, ColumnConstraint};
+use manometer_experiment::prepare::ledger::LedgerEntries;
 use manometer_measure::doctor::{Check, CheckStatus, Facts};
+use manometer_measure::host::environment;
 use serde_json::json;
 
 use crate::exit_status::{ExitStatus, wrong_request};
@@ -33,7 +35,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let interfaces = manometer_target::file::probe(&args.dir);
     let checks = Facts::read(&args.dir, interfaces).checks();
-    args.format.print(|| json!({ "checks": checks }), || screen(&checks))?;
+    // A damaged ledger is an error when a run opens it.
+    let written_bytes = LedgerEntries::read(&args.dir).map(|ledger| ledger.written_bytes()).ok();
+    let document = || {
+        let environment = environment::describe(&args.dir);
+        json!({ "checks": checks, "environment": environment, "written_bytes": written_bytes })
+    };
+    args.format.print(document, || screen(&checks))?;
     Ok(ExitStatus::Done)
 }
 

@@ -22,9 +22,15 @@ fn print_problem(problem: &file::Problem) {
     let drawn = GraphicalReportHandler::new().render_report(&mut text, problem);
     let place = problem.file_and_line().map(|(file, line)| format!("{file}:{line}: ")).unwrap_or_default();
     match drawn {
-        Ok(()) => output::note(&format!("{place}{}\n{text}", problem.message())),
+        Ok(()) => output::note(format!("{place}{}\n{}", problem.message(), without_message(&text)).trim_end()),
         Err(_) => output::note(&problem.to_string()),
     }
+}
+
+/// A drawn report without the message that it begins with, which stands above it with its place.
+fn without_message(text: &str) -> String {
+    let is_message = |line: &&str| ![",-[", "╭─[", "help:"].iter().any(|begin| line.trim_start().starts_with(begin));
+    text.lines().skip_while(is_message).map(|line| format!("{line}\n")).collect()
 }
 
 /// The exit status of a wrong request, or the error.

@@ -4,7 +4,8 @@ use manometer_analysis::fidelity::Fidelity;
 
 /// The fidelity in a few lines, after a line break.
 pub fn fidelity_text(fidelity: &Fidelity) -> String {
-    let mut lines = vec![String::new()];
+    let mut lines = vec![String::new(), format!("fidelity         {}", fidelity.verdict.describe())];
+    lines.extend(fidelity.why.iter().map(|why| format!("                 {why}")));
     let or_gap = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     if let Some(error) = &fidelity.error_us {
         lines.push(format!(
@@ -21,6 +22,12 @@ pub fn fidelity_text(fidelity: &Fidelity) -> String {
         "requests         {late} late, {} not sent, {} out of order, {} failed",
         fidelity.dropped, fidelity.order_violations, fidelity.errors
     ));
+    if fidelity.given_up > 0 {
+        lines.push(format!(
+            "                 {} of those that failed were given up without an answer",
+            fidelity.given_up
+        ));
+    }
     if let Some(reason) = &fidelity.reason {
         lines.push(format!("                 (- : {reason})"));
     }

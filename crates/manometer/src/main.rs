@@ -7,6 +7,7 @@
 
 mod backpath;
 mod cache;
+mod cluster;
 mod compare;
 mod complete;
 mod doctor;
@@ -77,6 +78,7 @@ verbs::verbs! {
     #[cfg(feature = "rlsm")]
     Rlsm => rlsm,
     Backpath => backpath,
+    Cluster => cluster,
     Doctor => doctor,
     Watch => watch,
     Schema => schema,

@@ -166,7 +166,7 @@ fn verdict_with_rest(verdict: &Verdict, findings: &[Finding], rest: &str) -> Str
 }
 
 /// The signs of the pressure scale.
-const SCALE_LEGEND: &str = "  (`<`: told apart by a test corrected for all pairs, `~`: not told apart)";
+const SCALE_LEGEND: &str = "  (`<`: differs by a test corrected for all pairs, `~`: does not differ significantly)";
 
 /// The pressure scale, and the phases that are on no step of it; nothing where no phase with neighbours was tested.
 fn scale(summary: &RunSummary) -> Option<String> {

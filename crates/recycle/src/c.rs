@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr::NonNull;
 
+use crate::storage::open_file;
 use crate::{Advice, Error, Faults, Mapping, Options, PagePin, PagePinMut, Policy, Region, Replacement};
 
 /// How a region is set up, as C sees it; a value of 0 is the default.
@@ -83,9 +84,9 @@ unsafe fn open<T>(
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let made = given.map_or_else(|| Ok(Options::default()), options).and_then(|options: Options| {
         let is_writable = given.is_none_or(|given| given.is_read_only == 0);
-        let file = File::options().read(true).write(is_writable).open(path);
-        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
-        make(&file, &options).map_err(|error: Error| error.to_string())
+        let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let file = open_file(path, is_writable).map_err(|error| named(&error))?;
+        make(&file, &options).map_err(|error| named(&error))
     });
     boxed(made)
 }

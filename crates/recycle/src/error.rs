@@ -19,6 +19,20 @@ pub enum Error {
         /// What needs more.
         reason: &'static str,
     },
+    /// The budget is too large.
+    #[error("a budget of {got} bytes is too large: at most {most} bytes")]
+    BudgetTooLarge {
+        /// The budget asked for.
+        got: u64,
+        /// The largest budget.
+        most: u64,
+    },
+    /// It is neither a file nor a block device.
+    #[error("it is a {what}: a region needs a regular file or a block device")]
+    NotAFile {
+        /// What it is: a directory, a character device …
+        what: &'static str,
+    },
     /// The system lacks or forbids what is needed.
     #[error("{what}: {source}; {remedy}")]
     Unsupported {
@@ -106,7 +120,9 @@ impl From<Error> for io::Error {
             Error::Io { ref source, .. } | Error::Unsupported { ref source, .. } => {
                 Self::new(source.kind(), error.to_string())
             }
-            Error::OutOfRange { .. } | Error::Budget { .. } => Self::new(io::ErrorKind::InvalidInput, error),
+            Error::OutOfRange { .. } | Error::Budget { .. } | Error::BudgetTooLarge { .. } | Error::NotAFile { .. } => {
+                Self::new(io::ErrorKind::InvalidInput, error)
+            }
             Error::Truncated { .. } => Self::new(io::ErrorKind::UnexpectedEof, error),
             other => Self::other(other),
         }

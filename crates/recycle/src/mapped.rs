@@ -25,7 +25,7 @@ impl MappedMemory {
     /// # Errors
     /// The system lacks or forbids userfaultfd.
     pub(crate) fn new(pages: u64, faults: Faults) -> Result<Self> {
-        let bytes = usize::try_from(pages * PAGE_BYTES as u64).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(pages.saturating_mul(PAGE_BYTES as u64)).unwrap_or(usize::MAX);
         let memory = Memory::new(bytes).map_err(Error::io("reservation of address space", 0, bytes as u64))?;
         // One page at a time is what we count, protect and release.
         let _ = memory.advise(libc::MADV_NOHUGEPAGE);

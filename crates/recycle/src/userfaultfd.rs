@@ -13,8 +13,10 @@ const FEATURE_SIGBUS: u64 = 1 << 7;
 const USER_MODE_ONLY: libc::c_int = 1;
 const REGISTER_MISSING: u64 = 1 << 0;
 const REGISTER_WRITE_PROTECT: u64 = 1 << 1;
+const COPY_WITHOUT_WAKING: u64 = 1 << 0;
 const COPY_PROTECTED: u64 = 1 << 1;
 const PROTECT: u64 = 1 << 0;
+const PROTECT_WITHOUT_WAKING: u64 = 1 << 1;
 const EVENT_PAGE_FAULT: u8 = 0x12;
 const FAULT_WRITE: u64 = 1 << 0;
 
@@ -112,12 +114,13 @@ impl Userfaultfd {
         self.ioctl(REGISTER, &mut RegisterArgument { range, mode, ioctls: 0 })
     }
 
-    /// Places a copy of `from` at the absent pages of address `to`, and wakes who waits for them.
+    /// Places a copy of `from` at the absent pages of address `to`. Who waits for them is woken by [`Self::wake`], once
+    /// the page is in the books: a write that went on before would be missed by the `sync` after it.
     ///
     /// # Safety
     /// `to` is in registered memory.
     pub(crate) unsafe fn copy(&self, to: *mut u8, from: &[u8], is_protected: bool) -> io::Result<()> {
-        let mode = if is_protected { COPY_PROTECTED } else { 0 };
+        let mode = COPY_WITHOUT_WAKING | if is_protected { COPY_PROTECTED } else { 0 };
         let mut done = 0;
         while done < from.len() {
             let mut argument = CopyArgument {
@@ -138,9 +141,9 @@ impl Userfaultfd {
         Ok(())
     }
 
-    /// Protects present pages from writing, or lifts the protection and wakes who waits.
+    /// Protects present pages from writing, or lifts the protection. Who waits is woken by [`Self::wake`].
     pub(crate) fn protect(&self, start: *mut u8, bytes: usize, is_protected: bool) -> io::Result<()> {
-        let mode = if is_protected { PROTECT } else { 0 };
+        let mode = if is_protected { PROTECT } else { PROTECT_WITHOUT_WAKING };
         loop {
             let range = RangeArgument { start: start as u64, bytes: bytes as u64 };
             match self.ioctl(WRITE_PROTECT, &mut ProtectArgument { range, mode }) {

@@ -127,7 +127,7 @@ def cache_curves(rows: Figures) -> ChartType:
     """Miss-ratio curves.
 
     The miss ratio (y axis) by the cache's capacity (x axis, logarithmic to base 2). Pale bands are the 95 %
-    intervals of estimates from a sample; circles are knees, beyond which more cache gains little.
+    intervals of estimates from a sample; circles are knees, from which the curve falls less steeply.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -140,7 +140,7 @@ def cache_curves(rows: Figures) -> ChartType:
         error: Half of the 95 % interval; null where it is exact.
         low: The lower end of the 95 % interval; null where there is none.
         high: Its upper end.
-        is_knee: Whether this is a knee: beyond it more cache gains little.
+        is_knee: Whether this is a knee: from it on the curve falls less steeply.
 
     Raises:
         ChartError: a row lacks a column.
@@ -225,7 +225,7 @@ def device(recording: One) -> ChartType:
     """Device use.
 
     The block device's work for the whole host, from the kernel's counters: bytes, requests, the share of time it
-    was busy, and the requests in flight at the end of each interval.
+    was busy, and the requests in flight at the end of each sample interval.
 
     Args:
         recording: a recording, or its directory.
@@ -534,9 +534,9 @@ def neighbour_throughput(recordings: Many) -> ChartType:
 def policy_curves(rows: Figures) -> ChartType:
     """Miss ratio by memory and policy.
 
-    The miss ratio (y axis) by the cache's memory (x axis), for the best policies, LRU, and the bound OPT, dotted,
-    which knows the future. The dashed vertical line is the recommended memory; pale bands are 95 % intervals
-    where a sample of the keys was simulated.
+    The miss ratio (y axis) by the cache's memory (x axis), for the best policies, the recommended one, LRU, and
+    the bound OPT, dotted, which knows the future. The dashed vertical line is the recommended memory; pale bands
+    are 95 % intervals where a sample of the keys was simulated.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -941,9 +941,9 @@ def working_set(rows: Figures) -> ChartType:
 def write_amplification_size(recordings: Many) -> ChartType:
     """Write amplification against size.
 
-    Write amplification (y axis) by the size of the database (x axis), from the start of each run to the point at
-    its end; a compaction that shrinks the database takes the line back. Where a line climbs, a larger database
-    writes more bytes for each byte put.
+    The engine's write amplification (y axis) by the size of the database (x axis), from the start of each run to
+    the point at its end; a compaction that shrinks the database takes the line back. Where a line climbs, the
+    engine writes more bytes for each byte put as the database grows.
 
     After Song 2018, Figure 4.8.
 

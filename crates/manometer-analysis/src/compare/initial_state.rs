@@ -25,7 +25,7 @@ pub(super) const DIFFERENT_STATES: Rule = Rule {
     threat: serious(ThreatTarget::Result, "the recordings began in different states"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "two recordings of one directory on one host start in different states: a level's size differs by 5 % of all \
-        levels (among recordings with the same swept settings of the primary), the device's utilisation by 1 %, dirty \
+        levels (among recordings with the same swept settings of the primary), the device's allocated space by 1 %, dirty \
         memory by 1 % of memory, or the device's temperature by 10 °C",
     remedy: "Start each run from a snapshot, settle for longer, or leave time between runs.",
 };
@@ -147,7 +147,7 @@ fn differences(runs: &[DirState<'_>]) -> Vec<String> {
     let gib = |bytes: f64| format!("{:.2} GiB", bytes / (1_u64 << 30) as f64);
     [
         level.map(|(_, text)| text),
-        utilisation.map(|spread| format!("the device's utilisation was {}", spread.text(gib))),
+        utilisation.map(|spread| format!("the device's allocated space was {}", spread.text(gib))),
         dirty.map(|spread| {
             let percent = |share: f64| format!("{:.1} % of memory", 100.0 * share);
             format!("dirty memory was {}", spread.text(percent))

@@ -257,7 +257,7 @@ pub(super) fn unlike_workloads(
             differences.iter().filter(|one| one.rule().id == rule.id).map(SettingDifference::text).collect();
         let end = match is_subject {
             true => "Nothing else that is recorded differs: the comparison is about this.",
-            false => "Which of the differences explains a result cannot be told.",
+            false => "Which of the differences explains a result is unknown.",
         };
         let finding = || rule.finding(None, &format!("The {what}: {}. {end}", listed(&own)));
         let strength = if is_subject { ThreatStrength::Minor } else { ThreatStrength::Serious };

@@ -2,6 +2,7 @@
 
 use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use manometer_measure::{PhaseKind, Samples};
+use serde_json::Value;
 
 use super::evidence::Evidence;
 use super::rule::{Family, Rule, fatal};
@@ -18,7 +19,7 @@ const CLIENT_BOTTLENECK: Rule = Rule {
     severity: Severity::Warning,
     threat: fatal(ThreatTarget::Storage, "the client was the bottleneck"),
     source: "headroom, measured before each run",
-    meaning: "the primary exceeded 70 % of the throughput that the client reaches on an engine that answers at once; \
+    meaning: "the primary exceeded 70 % of the throughput that the client reaches on an engine that stores nothing; \
         always reported first",
     remedy: "Give the client more threads or processors, or use a simpler workload.",
 };
@@ -33,8 +34,9 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
         let (rate, phase) = rates.max_by(|one, other| one.0.total_cmp(&other.0))?;
         let sentence = format!(
             "The client is the bottleneck: {phase} reached {rate:.0} ops/s, {:.0} % of the {headroom:.0} ops/s that the \
-             client reaches on an engine that answers at once. The result measures the client, not the engine.",
-            100.0 * rate / headroom
+             client reaches on an engine that stores nothing. The result measures the client, not the engine.{}",
+            100.0 * rate / headroom,
+            least_client(evidence).unwrap_or_default()
         );
         (rate > HEADROOM_SHARE * headroom).then(|| CLIENT_BOTTLENECK.finding(None, &sentence))
     };
@@ -44,6 +46,20 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
 /// The client's maximum throughput in operations per second, where it was measured.
 pub(super) fn headroom(evidence: &Evidence<'_>) -> Option<f64> {
     evidence.primary_facts()?.get("headroom_ops_per_s")?.as_f64().filter(|headroom| *headroom > 0.0)
+}
+
+/// Which of several clients limits them all: each gets an equal part of the load.
+fn least_client(evidence: &Evidence<'_>) -> Option<String> {
+    let clients = evidence.primary_facts()?.get("clients")?.as_array()?;
+    let headroom = |client: &Value| client.get("headroom_ops_per_s")?.as_f64();
+    let known = (1..).zip(clients).filter_map(|(number, client)| Some((headroom(client)?, number, client)));
+    let (least, number, client) = known.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let on = client.get("on").and_then(Value::as_str).unwrap_or_default();
+    Some(format!(
+        " Each of the {} clients gets an equal part of the load, and client {number} on `{on}` has the least headroom, \
+         {least:.0} ops/s.",
+        clients.len()
+    ))
 }
 
 /// The primary's throughput in a phase, in operations per second.

@@ -17,8 +17,8 @@ const CPU_SATURATED: Rule = Rule {
     threat: fatal(ThreatTarget::Storage, "the processors were saturated"),
     source: "Gregg 2013, the USE method; Storiks 3.4.1 (WR2)",
     meaning: "the mean utilisation of all processors, or of a single core, was 90 % or more in a phase, time waiting for \
-        I/O excluded",
-    remedy: "This result does not measure storage: use more processors, more threads, or a lower rate.",
+        I/O excluded; a fatal threat where it was all of them, a serious one where it was a single core",
+    remedy: "Use more processors, more threads, or a lower rate.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[CPU_SATURATED], evaluate };
@@ -33,8 +33,8 @@ fn all_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
     let (phase, most) = saturated.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let ids: Vec<&str> = saturated.iter().map(|(id, _)| *id).collect();
     let sentence = format!(
-        "The processors were saturated in {}: {:.0} % busy in {phase}. A neighbour then takes processor time, \
-         regardless of what it does to the device.",
+        "The processors were saturated in {}: a utilisation of {:.0} % in {phase}. A neighbour then takes processor time, \
+         regardless of what it does to the device: this result does not measure storage.",
         phase_list(&ids),
         100.0 * most
     );
@@ -60,8 +60,9 @@ fn core_saturated(evidence: &Evidence<'_>) -> Option<Finding> {
         others => format!(", and {others} more were saturated in some phase"),
     };
     let sentence = format!(
-        "A single core was saturated in {}: {core} was {:.0} % busy in {phase}{others}. A client or engine with one thread, \
-         or a device's interrupts, cannot go faster, even if other cores are idle.",
+        "A single core was saturated in {}: {core} had a utilisation of {:.0} % in {phase}{others}. A client or engine \
+         with one thread, or a device's interrupts, cannot go faster, even if other cores are idle: this result may not \
+         measure storage.",
         phase_list(&ids),
         100.0 * most
     );

@@ -40,7 +40,7 @@ const SPACE: Rule = Rule {
     meaning: "the database takes at least 1.5 times the bytes of its records: those that were loaded, and where the primary \
         inserts, as many as it can have created since; not evaluated where the length of values changes, or for an engine \
         that does not report its size on the device",
-    remedy: "Compare engines at equal space as well, and count this space as the device's utilisation.",
+    remedy: "Compare engines at equal space as well, and plan the device's size by this space.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[SMALL, SPACE], evaluate };

@@ -34,7 +34,7 @@ const STATES: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(ThreatTarget::Result, "blocks begin in different states"),
     source: "Didona et al., pitfalls 1 and 2; Storiks 3.4.1 (WR2)",
-    meaning: "in an interleaved plan, compaction debt, the utilisation of the device or dirty memory at the start of a \
+    meaning: "in an interleaved plan, compaction debt, how busy the device is, or dirty memory, at the start of a \
         block depends on the setting of the block before it (randomisation test on ranks at 5 %, Holm-corrected over the three), \
         by 1 MiB, by 5 % of time, or by 16 MiB or more",
     remedy: "Use the design `ladder`, or a longer `washout`.",
@@ -62,7 +62,7 @@ fn carry_over(evidence: &Evidence<'_>, rounds: &RoundsResult) -> Option<Finding>
     let washout_s = plan.interleaved.as_ref().map_or(0.0, |rounds| rounds.washout_s);
     let sentence = format!(
         "Blocks depend on the one before them, in spite of a washout of {washout_s} s: after a block of {phase}{label} the \
-         {} is {} than after one of w0. The pressures of neighbouring blocks are mixed by a part of that.",
+         {} is {} than after one of w0. The pressures of adjacent blocks include a part of that.",
         plan.criterion.metric,
         difference(effect)
     );
@@ -98,11 +98,11 @@ fn extremes(kind: StateKind, state: &BlockStateTest, phases: &[String]) -> Optio
     let (most_phase, most) = means().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let (name, tolerance) = match kind {
         StateKind::CompactionDebt => ("the compaction debt", (1_u64 << 20) as f64),
-        StateKind::DeviceUtilisation => ("the device's utilisation", 0.05),
+        StateKind::DeviceBusy => ("the share of time that the device is busy", 0.05),
         StateKind::DirtyMemory => ("dirty memory", (16_u64 << 20) as f64),
     };
     let value = |value: f64| match kind {
-        StateKind::DeviceUtilisation => format!("{:.0} %", 100.0 * value),
+        StateKind::DeviceBusy => format!("{:.0} %", 100.0 * value),
         StateKind::CompactionDebt | StateKind::DirtyMemory => human::bytes(value as u64),
     };
     (most - least >= tolerance)
@@ -126,9 +126,9 @@ mod tests {
         let text = |kind, after: [Option<f64>; 3]| {
             extremes(kind, &BlockStateTest { p_value: 0.001, after: after.to_vec() }, &phases)
         };
-        let busy = text(StateKind::DeviceUtilisation, [Some(0.05), None, Some(0.8)]).unwrap();
-        assert_eq!(busy, "the device's utilisation is 5 % after w0 and 80 % after w2");
-        assert_eq!(text(StateKind::DeviceUtilisation, [Some(0.05), None, Some(0.09)]), None);
+        let busy = text(StateKind::DeviceBusy, [Some(0.05), None, Some(0.8)]).unwrap();
+        assert_eq!(busy, "the share of time that the device is busy is 5 % after w0 and 80 % after w2");
+        assert_eq!(text(StateKind::DeviceBusy, [Some(0.05), None, Some(0.09)]), None);
         assert_eq!(text(StateKind::CompactionDebt, [None; 3]), None);
         let mib = |mib: f64| Some(mib * f64::from(1 << 20));
         assert!(

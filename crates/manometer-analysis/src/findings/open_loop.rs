@@ -69,8 +69,8 @@ struct DroppedRequests<'a> {
     dropped: f64,
     /// Their share of the offered requests.
     share: f64,
-    /// Only a client with headroom is known not to be the cause.
-    has_headroom: bool,
+    /// Only a client well below its headroom is known not to be the cause.
+    is_below_headroom: bool,
 }
 
 fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -78,7 +78,7 @@ fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
     let phases: Vec<DroppedRequests<'_>> = phases.collect();
     let most = phases.iter().max_by(|one, other| one.share.total_cmp(&other.share))?;
     let ids: Vec<&str> = phases.iter().map(|one| one.phase).collect();
-    let cause = if phases.iter().all(|one| one.has_headroom) { "The store" } else { "The client or the store" };
+    let cause = if phases.iter().all(|one| one.is_below_headroom) { "The store" } else { "The client or the store" };
     let others = if ids.len() == 1 { String::new() } else { format!(", the most of {}", phase_list(&ids)) };
     let sentence = format!(
         "{:.0} requests of {} ({:.1} %{others}) were dropped because the queue was full, and are in no latency. {cause} \
@@ -95,11 +95,11 @@ fn dropped_in<'a>(evidence: &Evidence<'_>, result: &'a PhaseResult<'_>) -> Optio
     let (samples, windows) = primary_samples(evidence, result)?;
     let dropped = total(samples, |name| name == "dropped", windows);
     let answered = total(samples, |name| name.ends_with(".requests"), windows);
-    let has_headroom = headroom(evidence)
+    let is_below_headroom = headroom(evidence)
         .zip(rate(evidence, result))
         .is_some_and(|(headroom, rate)| rate <= HEADROOM_SHARE * headroom);
     let share = dropped / (dropped + answered);
-    (dropped > 0.0).then(|| DroppedRequests { phase: result.id(), dropped, share, has_headroom })
+    (dropped > 0.0).then(|| DroppedRequests { phase: result.id(), dropped, share, is_below_headroom })
 }
 
 /// A p99 response time and the p99 service time of the same operation, in microseconds.

@@ -13,9 +13,31 @@ const NOT_FAITHFUL: Rule = Rule {
     severity: Severity::Warning,
     threat: fatal(ThreatTarget::Result, "the replay was not faithful"),
     source: "KV-replay 5.4",
-    meaning: "the dispatch error, the inter-arrival times, the order or the failures of a replay exceed the tolerances: it \
-        does not represent its trace",
+    meaning: "the dispatch error, the inter-arrival times, the order or the failures of a replay exceed the tolerances, its \
+        trace is damaged, or its reader lacks requests: it does not represent its trace",
     remedy: "Replay on an idle host, with more threads or processes, or on an engine that keeps up.",
+};
+
+/// What to do about a trace that lacks requests: no host or engine mends that.
+const REMEDY_OF_THE_TRACE: &str = "Record the trace again, or slice it before its damage.";
+
+const IN_BURSTS: Rule = Rule {
+    id: "replay-in-bursts",
+    severity: Severity::Warning,
+    threat: serious(ThreatTarget::Tail, "requests of one clock step were sent in bursts"),
+    source: "the trace's clock",
+    meaning: "the trace's clock is coarse and several requests share a time: they were sent in one burst, which the recorded \
+        system may never have seen",
+    remedy: "On an engine, spread them over the step: `--spread poisson` or `--spread uniform`, in an experiment `spread = \"poisson\"`.",
+};
+
+const REQUESTS_LOST: Rule = Rule {
+    id: "replay-lacks-requests",
+    severity: Severity::Warning,
+    threat: minor(ThreatTarget::Result, "recorded requests were left out of a replay"),
+    source: "the trace",
+    meaning: "recorded requests were not replayed: the recorder lost them, or no operation expresses them",
+    remedy: "Record with a faster consumer, or judge whether the replay may lack them.",
 };
 
 const CUT: Rule = Rule {
@@ -61,7 +83,7 @@ pub const INCOMPLETE: Rule = Rule {
     severity: Severity::Error,
     threat: fatal(ThreatTarget::Result, "a process of a replay was lost"),
     source: "the processes",
-    meaning: "a process of a replay was lost, and the others were stopped",
+    meaning: "a process of a replay was lost, and the others were stopped or went on without it",
     remedy: "Fix the cause, and replay again.",
 };
 
@@ -86,7 +108,18 @@ pub const CLOCKS_UNSURE: Rule = Rule {
 };
 
 pub(super) const FAMILY: Family = Family {
-    rules: &[NOT_FAITHFUL, CUT, TRACE_ENDED, REQUESTS_FAILED, NO_OUTCOME, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE],
+    rules: &[
+        NOT_FAITHFUL,
+        IN_BURSTS,
+        REQUESTS_LOST,
+        CUT,
+        TRACE_ENDED,
+        REQUESTS_FAILED,
+        NO_OUTCOME,
+        INCOMPLETE,
+        CLOCKS_APART,
+        CLOCKS_UNSURE,
+    ],
     evaluate,
 };
 
@@ -110,8 +143,20 @@ fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
 /// The findings of one replay: the tolerances it exceeds, failed requests, and whether it was stopped early.
 pub fn findings(fidelity: &Fidelity, replayed: &ReplayOutcome) -> Vec<Finding> {
     let faults = fidelity.faults(replayed);
-    let not_faithful = (!faults.is_empty())
-        .then(|| NOT_FAITHFUL.finding(None, &format!("The replay is not faithful: {}.", faults.join("; "))));
+    let not_faithful = (!faults.is_empty()).then(|| {
+        let sentence = format!("The replay is not faithful: {}.", faults.join("; "));
+        let is_of_the_trace = faults.len() == 1 && (replayed.damage.is_some() || replayed.lost > 0);
+        let remedy = if is_of_the_trace { REMEDY_OF_THE_TRACE } else { NOT_FAITHFUL.remedy };
+        NOT_FAITHFUL.finding_with_remedy(&[], &sentence, remedy)
+    });
+    let in_bursts = in_bursts(fidelity, replayed);
+    let lost = (replayed.lost > 0).then(|| {
+        let sentence = format!(
+            "{} recorded requests were not replayed; the trace's reader holds {} others.",
+            replayed.lost, replayed.requests
+        );
+        REQUESTS_LOST.finding(None, &sentence)
+    });
     let failed = (fidelity.errors > 0).then(|| {
         let first = replayed.error.as_deref().unwrap_or("unknown");
         let sentence = format!("{} of {} requests failed; the first error: {first}.", fidelity.errors, replayed.sent);
@@ -124,7 +169,20 @@ pub fn findings(fidelity: &Fidelity, replayed: &ReplayOutcome) -> Vec<Finding> {
         );
         CUT.finding(None, &sentence)
     });
-    not_faithful.into_iter().chain(failed).chain(cut).collect()
+    [not_faithful, failed, in_bursts, lost, cut].into_iter().flatten().collect()
+}
+
+/// That requests of one step of a coarse clock were sent in bursts.
+fn in_bursts(fidelity: &Fidelity, replayed: &ReplayOutcome) -> Option<Finding> {
+    let dispatch = replayed.dispatch.as_ref()?;
+    let step_s = fidelity.clock_step_us.filter(|_| !dispatch.resolution.is_spread)? / 1e6;
+    let shared = dispatch.due.gaps.counts().first().copied().filter(|shared| *shared > 0)?;
+    let sentence = format!(
+        "The trace's clock goes in steps of {step_s} s: {shared} of {} requests share their time with the request before them \
+         and were sent right after it.",
+        dispatch.error.len()
+    );
+    Some(IN_BURSTS.finding(None, &sentence))
 }
 
 /// A replay whose trace ended in `line` before its phases did.
@@ -187,6 +245,44 @@ mod tests {
         let findings = findings_of(&failed);
         assert_eq!((findings.len(), findings[0].id.as_str()), (1, "requests-failed"));
         assert!(findings[0].text.contains("2 of 1000 requests failed; the first error: it is gone."));
+    }
+
+    /// A replay of `requests` requests in bursts of ten, one burst each second.
+    fn bursts(requests: u64, is_spread: bool) -> ReplayOutcome {
+        use manometer_measure::dispatch::DispatchResolution;
+        const SECOND_NS: u64 = 1_000_000_000;
+        let span_ns = requests / 10 * SECOND_NS;
+        let (resolution, place_ns) = match is_spread {
+            false => (DispatchResolution::new(span_ns, SECOND_NS), 0),
+            true => (DispatchResolution::spread(span_ns, SECOND_NS), SECOND_NS / 10),
+        };
+        let mut dispatch = manometer_measure::Dispatch::new(resolution);
+        (0..requests)
+            .map(|number| number / 10 * SECOND_NS + number % 10 * place_ns)
+            .for_each(|due_ns| dispatch.count(due_ns, due_ns));
+        ReplayOutcome { dispatch: Some(dispatch), ..synthetic_replay(requests, |_| 0) }
+    }
+
+    #[test]
+    fn bursts_of_a_coarse_clock_are_a_finding_with_the_remedy_unless_they_were_spread() {
+        let findings = findings_of(&bursts(100, false));
+        assert_eq!((findings.len(), findings[0].id.as_str()), (1, "replay-in-bursts"));
+        assert!(findings[0].text.contains("steps of 1 s: 90 of 100 requests") && findings[0].text.contains("--spread"));
+        assert_eq!(findings_of(&bursts(100, true)), []);
+    }
+
+    #[test]
+    fn a_damaged_trace_and_a_lossy_one_are_findings() {
+        let damaged = ReplayOutcome { damage: Some("in line 7".to_owned()), ..synthetic_replay(1_000, |_| 0) };
+        let findings = findings_of(&damaged);
+        assert_eq!((findings.len(), findings[0].id.as_str()), (1, "replay-not-faithful"));
+        assert!(findings[0].text.contains("in line 7") && findings[0].text.contains("Record the trace again"));
+        let ids = |lost| {
+            let lossy = ReplayOutcome { lost, ..synthetic_replay(1_000, |_| 0) };
+            findings_of(&lossy).into_iter().map(|finding| finding.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(5), ["replay-lacks-requests"]);
+        assert_eq!(ids(500), ["replay-not-faithful", "replay-lacks-requests"]);
     }
 
     #[test]

@@ -211,6 +211,14 @@ const RULES: &[Rule] = &[
         remedy: "Raise `at_most`, run longer phases, or find out what differs from run to run.",
     },
     Rule {
+        id: "client-lost",
+        severity: Severity::Warning,
+        threat: serious(ThreatTarget::Result, "a client was lost and the load fell"),
+        source: "the worker that adds up the clients",
+        meaning: "a client of a workload with `on_lost = \"continue\"` was lost: from then on the load was smaller",
+        remedy: "Trust only the phases before it, or run it again.",
+    },
+    Rule {
         id: "import-damaged",
         severity: Severity::Warning,
         threat: serious(ThreatTarget::Result, "the imported file is damaged"),
@@ -249,7 +257,7 @@ const RULES: &[Rule] = &[
         severity: Severity::Warning,
         threat: minor(ThreatTarget::Phase, "a neighbour has no sample"),
         source: "`manometer import`",
-        meaning: "a neighbour runs in a phase of an imported file in which no whole interval of its reports lies",
+        meaning: "a neighbour runs in a phase of an imported file in which no whole sample of its own lies",
         remedy: "Do not take the phase for one without that neighbour.",
     },
     Rule {

@@ -15,7 +15,8 @@ const NOT_STABLE: Rule = Rule {
     severity: Severity::Warning,
     threat: serious(ThreatTarget::Result, "the primary's data was not stable"),
     source: "Storiks 3.4.1 (WR1)",
-    meaning: "the primary inserts or deletes records, by as much as the finding says",
+    meaning: "the primary inserts or deletes records, by as much as the finding says; a minor threat where its inserts \
+        can have added less than 1 % to the loaded records",
     remedy: "To measure pressure, use a primary that only reads and updates.",
 };
 

@@ -13,7 +13,7 @@ pub(crate) const SAMPLES: usize = 10;
 
 /// The tolerance of a level's size, as a share of all levels.
 pub(crate) const LEVEL_TOLERANCE: f64 = TREND_SHARE;
-/// The tolerance of the device's utilisation: files of a database come and go.
+/// The tolerance of the device's allocated space: files of a database come and go.
 pub(crate) const UTILISATION_TOLERANCE: f64 = 0.01;
 /// The tolerance of dirty memory, as a share of the host's memory.
 pub(crate) const DIRTY_TOLERANCE: f64 = 0.01;
@@ -26,7 +26,7 @@ const STATE_MOVED: Rule = Rule {
     threat: serious(ThreatTarget::Result, "the state of engine, host or device changed"),
     source: "Storiks 3.4.1 (WR2)",
     meaning: "between the start of the first phase and the end of the last, a level's size changed by 5 % of all levels, the \
-        device's utilisation by 1 %, dirty memory by 1 % of memory, or the device's temperature by 10 °C",
+        device's allocated space by 1 %, dirty memory by 1 % of memory, or the device's temperature by 10 °C",
     remedy: "Settle for longer, start each run from a snapshot, or leave time between runs.",
 };
 
@@ -35,7 +35,7 @@ const SINCE_PREPARATION: Rule = Rule {
     severity: Severity::Warning,
     threat: minor(ThreatTarget::Storage, "the device changed since it was prepared"),
     source: "Storiks 3.4.1 (WR2)",
-    meaning: "between copying the prepared database and the start of the first phase, the device's utilisation changed by 1 %",
+    meaning: "between copying the prepared database and the start of the first phase, the device's allocated space changed by 1 %",
     remedy: "Keep other programs from using the device, and do not mount it with `discard`.",
 };
 
@@ -58,7 +58,7 @@ fn since_preparation(evidence: &Evidence<'_>) -> Option<Finding> {
         readings(evidence.series("health")?, "utilisation", evidence.measured_time()?).into_iter().next()?;
     let change = (at_start - prepared) / prepared;
     let sentence = format!(
-        "The device changed since it was prepared: its utilisation was {:+.1} % at the start of the run.",
+        "The device changed since it was prepared: its allocated space had changed by {:+.1} % at the start of the run.",
         100.0 * change
     );
     is_beyond(change, UTILISATION_TOLERANCE).then(|| SINCE_PREPARATION.finding(None, &sentence))
@@ -83,7 +83,8 @@ fn levels(evidence: &Evidence<'_>) -> Option<String> {
 fn utilisation(evidence: &Evidence<'_>) -> Option<String> {
     let (before, after) = first_and_last(evidence.series("health")?, "utilisation", evidence.measured_time()?)?;
     let change = (after - before) / before;
-    is_beyond(change, UTILISATION_TOLERANCE).then(|| format!("the device's utilisation by {:+.1} %", 100.0 * change))
+    is_beyond(change, UTILISATION_TOLERANCE)
+        .then(|| format!("the device's allocated space by {:+.1} %", 100.0 * change))
 }
 
 fn dirty_memory(evidence: &Evidence<'_>) -> Option<String> {

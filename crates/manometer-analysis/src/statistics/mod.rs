@@ -2,7 +2,6 @@
 //!
 //! A series is a slice of equally spaced samples. Shares are fractions of 1, never per cent.
 
-pub mod autocorrelation;
 pub mod batches;
 pub mod bootstrap;
 pub mod change_points;
@@ -18,6 +17,7 @@ pub mod student;
 pub mod trend;
 
 pub use batches::SampleMean;
+pub use manometer_measure::autocorrelation;
 
 /// The significance level of every test and interval: 5 %.
 pub const SIGNIFICANCE: f64 = 0.05;

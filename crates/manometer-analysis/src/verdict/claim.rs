@@ -59,7 +59,7 @@ pub(super) fn effect(
     format!("{} {metric} by {about}{}{interval}", subject.verb("multiplies", "multiply"), figure(1.0 + value))
 }
 
-/// Where the performance in a phase lies against `w0`, without a claim that the phase changed it: `beside a writer at queue
+/// Where the performance in a phase lies against `w0`, without a claim that the phase changed it: `with a writer at queue
 /// depth 4 the throughput of RocksDB lies between 129 % above and 62 % below that of w0 (95 % interval)`.
 pub(super) fn range(
     criterion: &Criterion,
@@ -67,7 +67,7 @@ pub(super) fn range(
     subject: &SentenceSubject,
     pressure: &IntervalEstimate,
 ) -> String {
-    let what = format!("beside {} {}", subject.text, metric_name(criterion, primary));
+    let what = format!("with {} {}", subject.text, metric_name(criterion, primary));
     let (ends, value) = (pressure.ci_low.zip(pressure.ci_high), pressure.value.unwrap_or_default());
     let loss = |share: f64| format!("{} {}", Percent::of(pressure).text(share.abs()), side(share));
     let times = |share: f64| figure(1.0 + share);
@@ -234,13 +234,13 @@ mod tests {
         };
         let throughput = |value, ends| range_of("throughput", BetterDirection::Higher, value, ends);
         let latency = |value, ends| range_of("latency.read.p50", BetterDirection::Lower, value, ends);
-        let lead = "beside a writer the throughput of RocksDB ";
+        let lead = "with a writer the throughput of RocksDB ";
         let text = throughput(0.19, Some((-1.29, 0.62)));
         assert_eq!(text, format!("{lead}lies between 129 % above and 62 % below that of w0 (95 % interval)"));
         let text = throughput(0.36, Some((0.19, 1.0)));
         assert_eq!(text, format!("{lead}lies between 19 % below and 100 % below that of w0 (95 % interval)"));
         assert_eq!(throughput(0.5, None), format!("{lead}was about 50 % below that of w0"));
-        let lead = "beside a writer the median of RocksDB's read latency ";
+        let lead = "with a writer the median of RocksDB's read latency ";
         let text = latency(-0.1, Some((-0.36, 0.5)));
         assert_eq!(text, format!("{lead}lies between 0.64 and 1.5 times that of w0 (95 % interval)"));
         let text = latency(2.0, Some((-1.37, 26.59)));

@@ -4,7 +4,8 @@ use manometer_measure::plan::PlanGoal;
 use manometer_measure::{PhaseKind, Recording};
 use serde::{Deserialize, Serialize};
 
-use super::grade::{Grade, Verdict};
+use super::Grade;
+use super::grade::Verdict;
 use crate::estimate::{IntervalEstimate, NeededLength};
 use crate::phase_result::{PhaseResult, baseline, compared_phases};
 use crate::scale::PressureScale;
@@ -124,8 +125,8 @@ impl Decision {
             (_, Some((low, _))) if low > goal.pressure && is_told_from_w0 => Self::decided(false),
             (_, Some((low, high))) if low > goal.pressure => {
                 let reason = format!(
-                    "the interval {low:.2} to {high:.2} is above the goal of {:.2}, but the test corrected for all pairs of \
-                     phases does not tell the phase from w0",
+                    "the interval {low:.2} to {high:.2} is above the goal of {:.2}, but the phase does not differ from w0 by the \
+                     test corrected for all pairs of phases",
                     goal.pressure
                 );
                 Self::undecided(None, reason)

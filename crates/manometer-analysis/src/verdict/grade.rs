@@ -1,35 +1,12 @@
 //! Grades, and the reasons for them.
 
+use manometer_measure::Grade;
 use manometer_measure::event::{Finding, Threat, ThreatStrength, ThreatTarget};
 use serde::{Deserialize, Serialize};
 
 use crate::findings::{self, Rule};
 use crate::phase_result::{PhaseResult, baseline};
 use crate::prose::capitalised;
-
-/// What a result may be used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Grade {
-    /// For conclusions: no finding threatens them seriously.
-    #[default]
-    Sound,
-    /// As an indication: something may have changed the result, and a repetition has to confirm it.
-    Indicative,
-    /// For no conclusion about what was to be measured.
-    Void,
-}
-
-impl Grade {
-    /// `sound`, `indicative` or `void`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sound => "sound",
-            Self::Indicative => "indicative",
-            Self::Void => "void",
-        }
-    }
-}
 
 /// The most that a recording can answer: the conclusion that its verdict is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -7,8 +7,9 @@
 use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
 use manometer_measure::{Event, Recording, engine};
 
+use super::Grade;
 use super::claim::{Claim, Percent, effect, metric_name, range};
-use super::grade::{Conclusion, Grade, Verdict};
+use super::grade::{Conclusion, Verdict};
 use super::performance::performance_claim;
 use super::setting::SentenceSubject;
 use crate::estimate::{IntervalEstimate, NeededLength};
@@ -194,13 +195,13 @@ impl PrimaryResult<'_> {
 
     /// What is known of the phase with the largest pressure where no phase is shown to harm.
     fn not_shown_sentence(&self, worst: &PhaseEvidence<'_>) -> String {
-        let untold = match worst.interval() {
+        let untested = match worst.interval() {
             Some((low, _)) if low > 0.0 => {
-                " of this phase alone, which the test corrected for all pairs of phases does not tell from w0"
+                " of this phase alone, which does not differ from w0 by the test corrected for all pairs of phases"
             }
             _ => "",
         };
-        format!("no harm to {} was shown: {}{untold}", self.name, self.range(worst))
+        format!("no harm to {} was shown: {}{untested}", self.name, self.range(worst))
     }
 
     /// `claim` with the length that would tell harm as large as the margin from none in every phase, as far as one is known.

@@ -15,8 +15,9 @@ mod setting;
 mod watched_device;
 
 pub use self::goal::{GoalResult, PhaseGoal, all_met};
-pub use self::grade::{Conclusion, Grade, Reason, Verdict};
+pub use self::grade::{Conclusion, Reason, Verdict};
 pub use self::watched_device::WatchedDevice;
+pub use manometer_measure::Grade;
 
 pub(crate) use self::goal::goal_result;
 pub(crate) use self::grade::judge;

@@ -2,13 +2,14 @@
 
 use manometer_measure::plan::{BetterDirection, Criterion, Plan};
 
+use super::Grade;
 use super::claim::{Claim, reach};
-use super::grade::{Grade, Verdict};
+use super::grade::Verdict;
 use super::setting::{SentenceSubject, enumerated};
 use crate::estimate::MeanEstimate;
 use crate::phase_result::{PhaseResult, baseline};
 
-/// The most phases that are named beside the one that a sentence is about.
+/// The most phases that are named in addition to the one that a sentence is about.
 const MAX_NAMED: usize = 4;
 
 /// The claim about a recording without a pressure; `name` is that of its primary, if it has one.
@@ -51,7 +52,7 @@ fn of_primary(
         Some(if plan.criterion.better == BetterDirection::Higher { -mean } else { mean })
     })?;
     let sentence = format!(
-        "the pressure on {name} is unknown, because w0, the phase without neighbours, was not measured; beside {}, {}",
+        "the pressure on {name} is unknown, because w0, the phase without neighbours, was not measured; with {}, {}",
         SentenceSubject::of(plan, worst.phase).text,
         reaches(worst)
     );
@@ -99,13 +100,13 @@ fn of_neighbours(
     let untested = measured.len() - compared.len();
     let untested = (untested > 0)
         .then(|| format!("{untested} of {} phases have no confidence interval and are left out.", measured.len()));
-    let beside = match best.neighbours.len() {
+    let others = match best.neighbours.len() {
         0 | 1 => String::new(),
-        2 => " beside another neighbour".to_owned(),
-        count => format!(" beside {} other neighbours", count - 1),
+        2 => " alongside another neighbour".to_owned(),
+        count => format!(" alongside {} other neighbours", count - 1),
     };
     let sentence = format!(
-        "{}{beside}{most}; there is no primary, and so no pressure",
+        "{}{others}{most}; there is no primary, and so no pressure",
         reach(&throughput, &subject, &of(best, &neighbour.name)?)
     );
     let more = untested.into_iter().collect();

@@ -6,7 +6,8 @@ use manometer_measure::event::{Finding, Severity, ThreatStrength, ThreatTarget};
 use manometer_measure::human;
 use manometer_measure::live::StorageSnapshot;
 
-use super::grade::{Conclusion, Grade, Verdict};
+use super::Grade;
+use super::grade::{Conclusion, Verdict};
 use crate::findings::foreign_processes::{FATAL_SHARE, SERIOUS_SHARE};
 use crate::findings::{Rule, serious, with_strength};
 

@@ -495,7 +495,7 @@ fn other_workloads_are_reported_with_what_differs_and_what_is_unknown() {
     assert_eq!(strength, ThreatStrength::Minor);
     let (text, strength) = unlike("a", "c");
     assert!(text.contains("`primary.threads` is 4 in a and 8 in c; `primary.workload` is ycsb-a in a and"), "{text}");
-    assert_eq!(strength, ThreatStrength::Serious, "which of them explains a difference cannot be told");
+    assert_eq!(strength, ThreatStrength::Serious, "which of them explains a difference is unknown");
     let (text, strength) = unlike("c", "d");
     assert!(text.starts_with("The primary differs: `primary.threads` is 8 in c and unknown in d. "), "{text}");
     assert_eq!(strength, ThreatStrength::Serious);

@@ -158,11 +158,15 @@ fn a_single_saturated_core_is_named() {
         })
     };
     let finding = only(&cores(0.97));
-    has(&finding, "cpu-saturated", &["single core", "in w1: core1 was 97 % busy in w1", "does not measure storage"]);
+    has(
+        &finding,
+        "cpu-saturated",
+        &["single core", "in w1: core1 had a utilisation of 97 % in w1", "may not measure storage"],
+    );
     assert_eq!(finding.phase.as_deref(), Some("w1"));
     assert_eq!(found(&cores(0.85)), []);
     let both = with_series("cpu.cores", &columns, |_| vec![0.9, 0.05, 0.05, 0.9, 0.09, 0.01]);
-    has(&only(&both), "cpu-saturated", &["in w0, w1, w2: core1 was 99 % busy", "and 1 more"]);
+    has(&only(&both), "cpu-saturated", &["in w0, w1, w2: core1 had a utilisation of 99 %", "and 1 more"]);
     // With all processors saturated, single cores are not named.
     let mut all = with_series("cpu", &CPU, |_| vec![3.9, 0.0, 0.0, 0.0, 0.0, 0.1]);
     all.series.extend(both.series);

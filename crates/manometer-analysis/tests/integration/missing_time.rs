@@ -107,7 +107,7 @@ fn rows_in_any_order_are_the_same_and_rows_that_are_there_twice_count_once() {
     });
     assert_eq!(find(&whole, "w1").performance, find(&twice, "w1").performance);
     let damaged = finding(&twice, "damaged");
-    assert!(damaged.text.contains("samples/db: 120 of 240 intervals are left out"), "{}", damaged.text);
+    assert!(damaged.text.contains("samples/db: 120 of 240 samples are left out"), "{}", damaged.text);
     let (_dir, long) = recorded(&two_phases(), 900.0, |samples| column(samples, "length").fill(Some(5.0)));
     assert!(finding(&long, "damaged").text.contains("overlap"));
     assert_ne!(long.verdict.grade, Grade::Sound);

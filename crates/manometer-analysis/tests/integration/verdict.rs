@@ -261,11 +261,11 @@ fn several_runs_have_a_headline_of_their_own() {
     let (most, rest) = close.headline.split_once(" blocks hurt most: ").unwrap();
     let other = if most == "512 KiB" { "64 KiB" } else { "512 KiB" };
     assert!(
-        rest.contains(&format!("; {other} blocks cannot be told from them; 4 KiB blocks the least: ")),
+        rest.contains(&format!("; {other} blocks cannot be distinguished from them; 4 KiB blocks the least: ")),
         "{close:?}"
     );
     let equal = together(&[run("4KiB", 301.0, 1), run("512KiB", 300.0, 2)]);
-    assert!(equal.headline.starts_with("No run can be told apart from the others; with "), "{equal:?}");
+    assert!(equal.headline.starts_with("No run can be distinguished from the others; with "), "{equal:?}");
     let mut saturated = run("512KiB", 200.0, 2);
     saturated.series = vec![("cpu", CPU, |_| busy(0.95))];
     let one_void = together(&[run("4KiB", 800.0, 1), saturated]);
@@ -315,13 +315,13 @@ fn runs_that_cannot_be_told_from_the_worst_are_not_said_to_be_alike() {
     let all = of_pressures(&[wide, high, low, ("8KiB", 0.40, 0.39, 0.41)], None).headline;
     assert!(all.starts_with("512 KiB blocks hurt most: "), "{all}");
     assert!(
-        all.contains("; 128 KiB blocks and 4 KiB blocks cannot be told from them; 8 KiB blocks the least: "),
+        all.contains("; 128 KiB blocks and 4 KiB blocks cannot be distinguished from them; 8 KiB blocks the least: "),
         "{all}"
     );
     // The two others are told apart from each other, though neither is from the first.
     let close = of_pressures(&[wide, high, low], None).headline;
     assert!(close.starts_with("With 512 KiB blocks, ") && !close.contains("least"), "{close}");
-    assert!(close.contains("; 128 KiB blocks and 4 KiB blocks cannot be told from them."), "{close}");
+    assert!(close.contains("; 128 KiB blocks and 4 KiB blocks cannot be distinguished from them."), "{close}");
 }
 
 #[test]
@@ -431,8 +431,7 @@ fn a_recording_without_a_pressure_says_what_it_answers() {
         [" ops/s (95 % interval ", ") without neighbours; its plan has no phase with neighbours, and so no pressure."];
     check(&only_w0, Conclusion::Performance, alone, "RocksDB reaches ", &words);
     let no_w0 = record(vec![w1()], &[0], true);
-    let words =
-        ["beside a writer at queue depth 1, RocksDB reaches ", "(95 % interval ", "Measure w0 in the same run."];
+    let words = ["with a writer at queue depth 1, RocksDB reaches ", "(95 % interval ", "Measure w0 in the same run."];
     check(&no_w0, Conclusion::Performance, alone, "The pressure on RocksDB is unknown, because w0", &words);
     let solo = |id: &str, depth| phase(id, PhaseKind::Solo, 60, depth);
     let no_primary = record(vec![solo("s0", 1), solo("s1", 64)], &[0, 1], false);
@@ -491,7 +490,7 @@ fn a_result_without_an_interval_is_indicative_at_best() {
 fn no_shown_harm_is_worded_without_a_cost() {
     let case = Case { seconds: 12, levels: [1_000.0, 990.0, 985.0, 980.0, 1_000.0], ..Case::default() };
     let summary = case.summary();
-    assert!(summary.claim.starts_with("no harm to RocksDB was shown: beside a writer at queue depth "), "{summary:?}");
+    assert!(summary.claim.starts_with("no harm to RocksDB was shown: with a writer at queue depth "), "{summary:?}");
     assert!(!summary.claim.contains("cost") && summary.claim.ends_with(" that of w0 (95 % interval)"), "{summary:?}");
     // The headline and the table name the same length for the same width.
     let (phase, needed) = summary.longest_needed().unwrap();

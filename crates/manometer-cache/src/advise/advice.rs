@@ -5,19 +5,16 @@ use manometer_trace::TraceError;
 use manometer_trace::character::{Character, CharacterOptions, Report};
 use serde::Serialize;
 
-use super::recommend::best_cached;
 use super::replay::{CHANGES, ReplayInput, ReplayResult, changed, with_origins};
 use super::{
-    AdviceBasis, AdviceInputs, MemoryAdvice, OpenTrace, PolicyCurve, PolicyRanking, PolicySample, PolicyVerdict,
-    PricedTier, Recommendation, SensitivityChange, SensitivityResult, TierSizes, TraceTraits, WORKLOAD, curves,
-    lru_curve, memory, price, recommend, shipped, steps,
+    AdviceBasis, AdviceInputs, CacheAnalysis, MemoryAdvice, NamedPrices, OpenTrace, PolicyCurve, PolicyRanking,
+    PricedTier, Recommendation, SensitivityChange, SensitivityResult, TierOutcome, TierSizes, TraceTraits, WORKLOAD,
+    best_cached, price, recommend, shipped,
 };
 use crate::CacheError;
-use crate::cost::{self, CostGoal, Prices};
+use crate::cost::{self, CostGoal, Prices, is_price_old, price_age_years};
 use crate::tier::Arrangement;
 
-/// The number of best policies whose curves are drawn.
-const BEST: usize = 5;
 /// The most requests that are replayed.
 const REPLAYED_MAX: u64 = 1_000_000;
 
@@ -38,6 +35,8 @@ pub struct AdviseRequest {
     pub prices_name: String,
     /// The goals of an arrangement on the [`WORKLOAD`].
     pub goals: Vec<CostGoal>,
+    /// Today, in seconds since the Unix epoch: prices grow old.
+    pub today_unix_s: u64,
 }
 
 /// How the trace was replayed.
@@ -62,6 +61,10 @@ pub struct PriceSummary {
     pub currency: String,
     /// The dates of the prices of the devices in use.
     pub dates: String,
+    /// The age in years of the oldest of them.
+    pub age_years: f64,
+    /// Whether they are too old to say much about today's.
+    pub is_old: bool,
     /// Whether prices per GB were used; costs are then per GB of data.
     pub is_per_gb: bool,
 }
@@ -86,9 +89,9 @@ pub struct Advice {
     pub basis: AdviceBasis,
     /// Requests that no cache serves.
     pub left_out: u64,
-    /// All policies.
+    /// All policies at the recommended size.
     pub ranking: PolicyRanking,
-    /// The curves of the best policies, of LRU, and last of OPT.
+    /// The curves of the best policies, of LRU, and last of OPT; at the recommended size with the ranking's figures.
     pub curves: Vec<PolicyCurve>,
     /// The recommended amount of memory.
     pub memory: MemoryAdvice,
@@ -114,70 +117,55 @@ pub struct Advice {
 /// # Errors
 /// The trace cannot be opened or has no requests, or prices or arrangements do not fit it.
 pub fn advise(opens: OpenTrace<'_>, request: &AdviseRequest) -> Result<Advice, CacheError> {
-    let (report, damage) = character(opens)?;
-    let basis = AdviceBasis::new(&report, request.object_size.0)?;
-    let (lru, left_out) = lru_curve(opens, &basis)?;
-    let sample = PolicySample::read(&mut *opens()?, &basis)?;
-    let ranking = sample.rank(lru.footprint)?;
-    let curves = curves(&sample, &basis, &shown(&ranking), &steps(&lru.points), lru.footprint)?;
-    let policy = PolicyVerdict::of(&ranking);
-    let own = curves.iter().find(|curve| curve.policy == policy.policy);
-    let memory = own
-        .and_then(memory)
-        .ok_or_else(|| CacheError::Invalid("no cache is large enough for an estimate".to_owned()))?;
-    let footprint_bytes = basis.bytes(lru.footprint.round() as u64);
-    let replayed = ReplayInput::read(&mut *opens()?, REPLAYED_MAX, request.threads, request.object_size)?;
-    let own_sizes = request.arrangements.is_empty().then(|| TierSizes::of(replayed.bytes(), memory.recommended.bytes));
-    let arrangements = match &own_sizes {
-        Some(sizes) => shipped(sizes)?,
-        None => with_origins(request.arrangements.clone()),
-    };
-    check_prices(&arrangements, &request.prices)?;
-    let ran = replayed.on(arrangements)?;
-    let priced = price(&ran, &request.prices)?;
-    let varied = vary(&ran, &priced.tiers, &replayed, &request.prices)?;
-    let dates = dates(&ran, &request.prices)?;
+    let (report, damage) = read_character(opens)?;
+    let cache = CacheAnalysis::of(opens, &report, request.object_size.0)?;
+    let footprint_bytes = cache.basis.bytes(cache.footprint.round() as u64);
     let character = TraceTraits::of(&report, footprint_bytes);
+    let curves = cache.curves(opens)?;
+    let tiers = TierAnalysis::of(opens, request, cache.memory.recommended.bytes)?;
     let recommendation = recommend(&AdviceInputs {
         has_reads: character.reads_share > 0.0,
-        policy: &policy,
-        memory: &memory,
-        footprint_bytes: character.footprint_bytes,
-        storage_bytes: replayed.bytes(),
-        tiers: &priced.tiers,
-        varied: &varied,
-        currency: &request.prices.currency,
-        dates: &dates,
+        is_whole: damage.is_none(),
+        is_lru_sampled: cache.basis.is_lru_sampled,
+        ranking: &cache.ranking,
+        policy: &cache.policy,
+        memory: &cache.memory,
+        footprint_bytes,
+        storage_bytes: tiers.replay.storage_bytes,
+        tiers: &tiers.tiers,
+        varied: &tiers.varied,
+        prices: NamedPrices {
+            currency: &tiers.prices.currency,
+            dates: &tiers.prices.dates,
+            old_years: tiers.prices.is_old.then_some(tiers.prices.age_years),
+        },
     });
+    let CacheAnalysis { basis, left_out, ranking, memory, .. } = cache;
+    let TierAnalysis { replay, tiers, varied, prices, goal } = tiers;
+    let trace = request.name.clone();
     Ok(Advice {
-        trace: request.name.clone(),
+        trace,
         character,
         basis,
-        left_out: left_out.sum(),
+        left_out,
         ranking,
         curves,
         memory,
-        replay: ReplaySummary {
-            requests: replayed.requests(),
-            threads: request.threads,
-            storage_bytes: replayed.bytes(),
-            sizes: own_sizes,
-        },
-        goal: goal(&request.goals, &priced.outcomes, &priced.costs)?,
-        tiers: priced.tiers,
+        replay,
+        tiers,
         varied,
-        prices: PriceSummary {
-            name: request.prices_name.clone(),
-            currency: request.prices.currency.clone(),
-            dates,
-            is_per_gb: priced.is_per_gb,
-        },
+        prices,
+        goal,
         recommendation,
         damage,
     })
 }
 
-fn character(opens: OpenTrace<'_>) -> Result<(Report, Option<TraceError>), CacheError> {
+/// The character of a trace, and the damage that ended it.
+///
+/// # Errors
+/// The trace cannot be opened.
+pub fn read_character(opens: OpenTrace<'_>) -> Result<(Report, Option<TraceError>), CacheError> {
     let mut trace = opens()?;
     let (mut character, mut batch) = (Character::new(CharacterOptions::default()), Vec::new());
     let damage = loop {
@@ -190,14 +178,51 @@ fn character(opens: OpenTrace<'_>) -> Result<(Report, Option<TraceError>), Cache
     Ok((character.report(), damage))
 }
 
-/// The policies whose curves are drawn: the best ones, LRU, and OPT.
-fn shown(ranking: &PolicyRanking) -> Vec<String> {
-    let mut shown: Vec<String> = ranking.policies.iter().take(BEST).map(|ranked| ranked.policy.clone()).collect();
-    if shown.iter().all(|policy| policy != "lru") {
-        shown.push("lru".to_owned());
+/// What a trace says about tiers.
+struct TierAnalysis {
+    replay: ReplaySummary,
+    tiers: Vec<PricedTier>,
+    varied: Vec<SensitivityResult>,
+    prices: PriceSummary,
+    goal: Option<GoalSummary>,
+}
+
+impl TierAnalysis {
+    /// Replays the trace on the arrangements, with so much memory if they are the shipped ones, and prices them.
+    fn of(opens: OpenTrace<'_>, request: &AdviseRequest, memory_bytes: u64) -> Result<Self, CacheError> {
+        let prices = &request.prices;
+        let replayed = ReplayInput::read(&mut *opens()?, REPLAYED_MAX, request.threads, request.object_size)?;
+        let sizes = request.arrangements.is_empty().then(|| TierSizes::of(replayed.bytes(), memory_bytes));
+        let arrangements = match &sizes {
+            Some(sizes) => shipped(sizes)?,
+            None => with_origins(request.arrangements.clone()),
+        };
+        check_prices(&arrangements, prices)?;
+        let ran = replayed.on(arrangements)?;
+        let priced = price(&ran, prices)?;
+        let dates = dates(&ran, prices)?;
+        let ages = dates.iter().map(|date| price_age_years(date, request.today_unix_s));
+        let age_years = ages.fold(0.0, f64::max);
+        Ok(Self {
+            varied: vary(&ran, &priced.tiers, &replayed, prices)?,
+            goal: goal(&request.goals, &priced.outcomes, &priced.costs)?,
+            replay: ReplaySummary {
+                requests: replayed.requests(),
+                threads: request.threads,
+                storage_bytes: replayed.bytes(),
+                sizes,
+            },
+            prices: PriceSummary {
+                name: request.prices_name.clone(),
+                currency: prices.currency.clone(),
+                dates: dates.join(", "),
+                age_years,
+                is_old: is_price_old(age_years),
+                is_per_gb: priced.is_per_gb,
+            },
+            tiers: priced.tiers,
+        })
     }
-    shown.extend(ranking.bound.iter().map(|bound| bound.policy.clone()));
-    shown
 }
 
 /// Checks that every device has a price, before anything is replayed.
@@ -212,12 +237,13 @@ fn devices<'a>(arrangements: impl Iterator<Item = &'a Arrangement>) -> impl Iter
     })
 }
 
-fn dates(ran: &[ReplayResult], prices: &Prices) -> Result<String, CacheError> {
+/// The dates of the prices of the devices in use.
+fn dates(ran: &[ReplayResult], prices: &Prices) -> Result<Vec<String>, CacheError> {
     let dates = devices(ran.iter().map(|ran| &ran.arrangement)).map(|device| Ok(prices.of(device)?.date.clone()));
     let mut dates = dates.collect::<Result<Vec<String>, CacheError>>()?;
     dates.sort_unstable();
     dates.dedup();
-    Ok(dates.join(", "))
+    Ok(dates)
 }
 
 /// The throughput of the arrangement with a cache and the lowest cost per MB/s after each change, and of its origin
@@ -242,12 +268,16 @@ fn vary(
     let again = replayed.on(pairs.into_iter().flatten().collect())?;
     let varied = changes.into_iter().zip(again.chunks(2)).map(|(change, pair)| {
         let tiers = price(pair, prices)?.tiers;
+        let intervals = tiers[1].break_even_interval.zip(tiers[1].per_gb_interval);
+        let verdict = intervals.map_or(TierOutcome::Unknown, |(even, now)| TierOutcome::of(even, now));
         Ok(SensitivityResult {
             change,
             alone_mb_per_s: tiers[0].mb_per_s,
             cached_mb_per_s: tiers[1].mb_per_s,
             break_even_per_gb: tiers[1].break_even_per_gb,
-            pays: tiers[1].break_even_per_gb.zip(tiers[1].per_gb_now).map(|(even, now)| even >= now),
+            break_even_interval: tiers[1].break_even_interval,
+            pays: verdict.pays(),
+            verdict,
         })
     });
     varied.collect()
@@ -271,7 +301,11 @@ fn goal(
 mod tests {
     use super::*;
     use crate::advise::basis::tests_trace;
-    use crate::advise::{SHIPPED_PRICES, SsdVerdict, TierKind};
+    use crate::advise::{SHIPPED_PRICES, TierKind};
+    use manometer_measure::Grade;
+
+    /// 2026-11-26, within a year of the shipped prices.
+    const TODAY: u64 = 1_795_651_200;
 
     fn request() -> AdviseRequest {
         AdviseRequest {
@@ -282,6 +316,7 @@ mod tests {
             prices: Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap(),
             prices_name: SHIPPED_PRICES.0.to_owned(),
             goals: vec!["trace>=0.001MB/s".parse().unwrap()],
+            today_unix_s: TODAY,
         }
     }
 
@@ -297,11 +332,16 @@ mod tests {
         assert_eq!(advice.character.reads_share, 1.0);
         assert!((6..=7).contains(&advice.curves.len()));
         assert_eq!(advice.curves.last().unwrap().policy, "opt");
+        for curve in &advice.curves {
+            let point = curve.points.iter().find(|point| point.capacity == advice.ranking.capacities[0]).unwrap();
+            assert_eq!(Some(point.miss_ratio), advice.ranking.of(&curve.policy).map(|ranked| ranked.miss_ratios[0]));
+        }
         assert_eq!((advice.tiers.len(), advice.replay.requests, advice.replay.threads), (7, 4000, 4));
         assert!(advice.varied.len() >= 4);
-        assert_eq!(advice.prices.dates, "2015");
+        assert!(!advice.prices.is_old && advice.prices.age_years > 0.0, "{:?}", advice.prices);
         assert_eq!(advice.goal.as_ref().unwrap().meeting.len(), 7);
-        assert!(!matches!(advice.recommendation.ssd, SsdVerdict::Unknown { .. }));
+        let ssd = &advice.recommendation.ssd;
+        assert_eq!((ssd.verdict, ssd.grade()), (TierOutcome::DoesNotPay, Grade::Sound), "it fits into memory");
         assert!(advice.tiers.iter().any(|tier| tier.tier == TierKind::Ssds));
     }
 

@@ -6,9 +6,12 @@ use serde::Serialize;
 use crate::CacheError;
 use crate::sampling::Sampling;
 
-/// Approximate number of simulated keys.
+/// The most requests for which all policies are simulated on all keys at the recommended size: 24 bytes of memory each,
+/// and a minute or two of processor time in all.
+const EXACT_REQUESTS_MAX: u64 = 1 << 24;
+/// Approximate number of keys that curves are simulated with.
 const KEYS: f64 = 65_536.0;
-/// Approximate limit of simulated requests, per policy and size.
+/// Approximate limit of simulated requests, per policy and size of a curve.
 const REQUESTS: f64 = 1_000_000.0;
 /// The fewest keys of a sample: with fewer, single keys would decide.
 const KEYS_MIN: f64 = 4096.0;
@@ -20,7 +23,7 @@ pub struct AdviceBasis {
     pub by_size: bool,
     /// Bytes of a unit of capacity: 1, or the assumed size of an object.
     pub unit_bytes: u64,
-    /// The share of the keys that policies are simulated with.
+    /// The share of the keys that curves are simulated with.
     pub rate: f64,
     /// Whether LRU's curve is computed from a sample too, because there are so many keys.
     pub is_lru_sampled: bool,
@@ -54,9 +57,9 @@ impl AdviceBasis {
         })
     }
 
-    /// The sampling for the simulation of policies.
-    pub(super) fn sampling(&self) -> Sampling {
-        if self.rate < 1.0 { Sampling::Rate(self.rate) } else { Sampling::Full }
+    /// The share of the keys that policies are compared with at one size, if the trace has so many requests.
+    pub(super) fn ranking_rate(&self, requests: u64) -> f64 {
+        if requests <= EXACT_REQUESTS_MAX { 1.0 } else { self.rate }
     }
 
     /// The sampling for LRU's curve.
@@ -108,7 +111,8 @@ mod tests {
     fn large_traces_are_looked_at_by_a_sample_of_their_keys() {
         let mut report = report("7\n0\n1\n");
         (report.requests, report.keys) = (100_000_000, 1e6);
-        assert_eq!(AdviceBasis::new(&report, 4096).unwrap().rate, 0.01);
+        let basis = AdviceBasis::new(&report, 4096).unwrap();
+        assert_eq!((basis.rate, basis.ranking_rate(report.requests), basis.ranking_rate(1 << 24)), (0.01, 0.01, 1.0));
         (report.requests, report.keys) = (1_000_000, 655_360.0);
         assert_eq!(AdviceBasis::new(&report, 4096).unwrap().rate, 0.1);
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::rank::{PolicyRank, PolicyRanking};
 use super::{AdviceBasis, OpenTrace, PolicySample};
 use crate::CacheError;
 use crate::curve::{self, CurveOptions, CurvePoint, MissRatioCurve};
@@ -28,6 +29,19 @@ pub struct MissPoint {
     pub error: Option<f64>,
 }
 
+impl MissPoint {
+    pub(super) fn curve_point(&self) -> CurvePoint {
+        CurvePoint { capacity: self.capacity, miss_ratio: self.miss_ratio, error: self.error }
+    }
+
+    /// The point of a policy that was ranked at this capacity: exact if all keys were simulated.
+    pub(super) fn ranked(self, ranked: &PolicyRank, ranking: &PolicyRanking) -> Self {
+        let miss_ratio = ranked.miss_ratios[0];
+        let error = ranked.error.filter(|_| ranking.rate < 1.0).map(|error| error * miss_ratio);
+        Self { miss_ratio, error, ..self }
+    }
+}
+
 /// The miss-ratio curve of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicyCurve {
@@ -38,7 +52,7 @@ pub struct PolicyCurve {
 }
 
 impl PolicyCurve {
-    fn new(policy: String, points: &[CurvePoint], basis: &AdviceBasis, footprint: f64) -> Self {
+    pub(super) fn new(policy: String, points: &[CurvePoint], basis: &AdviceBasis, footprint: f64) -> Self {
         let point = |point: &CurvePoint| MissPoint {
             capacity: point.capacity,
             bytes: basis.bytes(point.capacity),
@@ -122,7 +136,7 @@ mod tests {
         let basis = AdviceBasis { by_size: false, unit_bytes: 10, rate: 1.0, is_lru_sampled: false, seed: 1 };
         let (lru, _) = lru_curve(&opens, &basis).unwrap();
         let sizes = steps(&lru.points);
-        let sample = PolicySample::read(&mut *opens().unwrap(), &basis).unwrap();
+        let sample = PolicySample::read(&mut *opens().unwrap(), &basis, 1.0).unwrap();
         let drawn = curves(&sample, &basis, &["lru".to_owned(), "arc".to_owned()], &sizes, lru.footprint).unwrap();
         let capacities = |curve: &PolicyCurve| curve.points.iter().map(|point| point.capacity).collect::<Vec<_>>();
         assert_eq!(capacities(&drawn[0]), capacities(&drawn[1]));

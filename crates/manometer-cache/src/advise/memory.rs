@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::curves::{MissPoint, PolicyCurve};
+use super::rank::PolicyRanking;
 use crate::curve::{CurvePoint, knees};
 
 /// The share of all objects to cache if the curve has no knee: the cache thesis's 20 % of 20 %.
@@ -11,9 +12,9 @@ pub const SHARE_WITHOUT_KNEE: f64 = 0.04;
 /// The recommended amount of memory, and the effect of half and twice as much.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryAdvice {
-    /// The policy of the curve.
+    /// The recommended policy, whose misses `recommended`, `half` and `twice` have.
     pub policy: String,
-    /// The knees of the curve.
+    /// The knees of LRU's curve.
     pub knees: Vec<MissPoint>,
     /// The recommendation: the last knee, or without one a share of all objects.
     pub recommended: MissPoint,
@@ -25,14 +26,11 @@ pub struct MemoryAdvice {
     pub all: MissPoint,
 }
 
-/// The recommendation by `curve`; `None` for a curve without points.
+/// The recommendation by LRU's curve, which is known at all sizes; `None` for a curve without points.
 pub fn memory(curve: &PolicyCurve) -> Option<MemoryAdvice> {
     let points = &curve.points;
     let (first, all) = (points.first()?, points.last()?);
-    let plain: Vec<CurvePoint> = points
-        .iter()
-        .map(|point| CurvePoint { capacity: point.capacity, miss_ratio: point.miss_ratio, error: point.error })
-        .collect();
+    let plain: Vec<CurvePoint> = points.iter().map(MissPoint::curve_point).collect();
     let at_most = |capacity: u64| points.iter().rfind(|point| point.capacity <= capacity).copied();
     let knees: Vec<MissPoint> = knees(&plain).iter().filter_map(|knee| at_most(knee.capacity)).collect();
     let share = points.iter().rfind(|point| point.share <= SHARE_WITHOUT_KNEE);
@@ -45,6 +43,29 @@ pub fn memory(curve: &PolicyCurve) -> Option<MemoryAdvice> {
         all: *all,
         knees,
     })
+}
+
+impl MemoryAdvice {
+    /// The same sizes with the misses of the recommended policy: those of the ranking at the recommended size, and of
+    /// `simulate` at others.
+    pub(super) fn with_policy(
+        self,
+        policy: &str,
+        ranking: &PolicyRanking,
+        simulate: impl Fn(&MissPoint) -> Option<CurvePoint>,
+    ) -> Self {
+        let missed = |point: MissPoint| {
+            let simulated = simulate(&point);
+            simulated.map_or(point, |found| MissPoint { miss_ratio: found.miss_ratio, error: found.error, ..point })
+        };
+        let recommended =
+            ranking.of(policy).map_or(self.recommended, |ranked| self.recommended.ranked(ranked, ranking));
+        let twice = match self.twice.capacity == recommended.capacity {
+            true => recommended,
+            false => missed(self.twice),
+        };
+        Self { policy: policy.to_owned(), recommended, half: self.half.map(missed), twice, ..self }
+    }
 }
 
 #[cfg(test)]

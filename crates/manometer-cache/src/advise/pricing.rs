@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::model_error::SPEED_UP_ERROR;
 use super::replay::ReplayResult;
 use crate::CacheError;
-use crate::cost::{self, BreakEven, CostRule, DeviceLevel, Prices, break_even, compute_costs};
+use crate::cost::{self, ArrangementResult, BreakEven, CostRule, DeviceLevel, Prices, break_even, compute_costs};
 use crate::raid_level::RaidLevel;
 use crate::tier::Arrangement;
 
@@ -34,7 +35,7 @@ pub struct PricedTier {
     pub mb_per_s: f64,
     /// Throughput in requests per second.
     pub requests_per_s: f64,
-    /// Mean latency in microseconds.
+    /// Mean latency in microseconds, with a fixed number of requests in flight: a closed loop.
     pub latency_mean_us: f64,
     /// The share of pages read that were found in memory.
     pub ram_hit_ratio: Option<f64>,
@@ -50,8 +51,12 @@ pub struct PricedTier {
     pub alone: Option<usize>,
     /// The break-even price per GB of the cache's devices, at which it costs as much per MB/s as the origin alone.
     pub break_even_per_gb: Option<f64>,
+    /// Its ends, with the error of the model and of the origin's price.
+    pub break_even_interval: Option<[f64; 2]>,
     /// The current price per GB.
     pub per_gb_now: Option<f64>,
+    /// Its lowest and highest offer.
+    pub per_gb_interval: Option<[f64; 2]>,
     /// Why there is no break-even.
     pub break_even_reason: Option<String>,
 }
@@ -62,7 +67,7 @@ pub struct PricedTiers {
     /// In the given order.
     pub tiers: Vec<PricedTier>,
     /// The results as [`cost`] uses them.
-    pub outcomes: Vec<cost::ArrangementResult>,
+    pub outcomes: Vec<ArrangementResult>,
     /// Their costs.
     pub costs: Vec<cost::ArrangementCost>,
     /// Whether prices per GB were used, because some devices have no other.
@@ -75,20 +80,52 @@ pub struct PricedTiers {
 /// # Errors
 /// A device has no price, or is too small.
 pub fn price(ran: &[ReplayResult], prices: &Prices) -> Result<PricedTiers, CacheError> {
-    let outcomes: Vec<cost::ArrangementResult> = ran.iter().map(outcome).collect();
+    let outcomes: Vec<ArrangementResult> = ran.iter().map(outcome).collect();
     let mut is_per_gb = false;
-    for level in outcomes.iter().flat_map(cost::ArrangementResult::levels) {
+    for level in outcomes.iter().flat_map(ArrangementResult::levels) {
         is_per_gb |= prices.of(&level.device)?.size_gb.is_none();
     }
     let rule = if is_per_gb { CostRule::PerGb } else { CostRule::Money { years: None } };
     let costs = compute_costs(&outcomes, prices, rule)?.costs;
     let even = break_even(&outcomes, &costs);
+    let ends = break_even_ends(&outcomes, prices, rule)?;
     let tiers = ran.iter().zip(&costs).enumerate();
     let tiers = tiers.map(|(place, (ran, cost))| {
         let even = even.iter().find(|(index, _)| *index == place).map(|(_, even)| even);
-        tier(ran, cost, even, prices)
+        let mut tier = tier(ran, cost, even, prices)?;
+        tier.break_even_interval = ends[place];
+        Ok(tier)
     });
-    Ok(PricedTiers { tiers: tiers.collect::<Result<_, _>>()?, outcomes, costs, is_per_gb })
+    Ok(PricedTiers { tiers: tiers.collect::<Result<_, CacheError>>()?, outcomes, costs, is_per_gb })
+}
+
+/// The ends of the break-even price of each result: of what follows where the model's speed-up is too low or too high,
+/// and the price of the origin is at its lowest or highest. It rises or falls with each, so that its ends are at theirs.
+fn break_even_ends(
+    outcomes: &[ArrangementResult],
+    prices: &Prices,
+    rule: CostRule,
+) -> Result<Vec<Option<[f64; 2]>>, CacheError> {
+    let mut ends: Vec<Option<[f64; 2]>> = vec![None; outcomes.len()];
+    for prices in [prices.at_lowest(), prices.at_highest()] {
+        for factor in [1.0 / SPEED_UP_ERROR, SPEED_UP_ERROR] {
+            let outcomes: Vec<ArrangementResult> = outcomes.iter().map(|outcome| faster(outcome, factor)).collect();
+            let costs = compute_costs(&outcomes, &prices, rule)?.costs;
+            for (place, even) in break_even(&outcomes, &costs) {
+                if let BreakEven::At { per_gb, .. } = even {
+                    let [low, high] = ends[place].unwrap_or([per_gb; 2]);
+                    ends[place] = Some([low.min(per_gb), high.max(per_gb)]);
+                }
+            }
+        }
+    }
+    Ok(ends)
+}
+
+/// The result with a throughput that is a factor higher, if it has a cache.
+fn faster(outcome: &ArrangementResult, factor: f64) -> ArrangementResult {
+    let factor = if outcome.cache.is_some() { factor } else { 1.0 };
+    ArrangementResult { mb_per_s: outcome.mb_per_s * factor, ..outcome.clone() }
 }
 
 fn tier(
@@ -98,6 +135,7 @@ fn tier(
     prices: &Prices,
 ) -> Result<PricedTier, CacheError> {
     let ReplayResult { arrangement, outcome } = ran;
+    let cache_price = arrangement.cache.as_ref().map(|cache| prices.of(&cache.device)).transpose()?;
     let is_flash = prices.of(&arrangement.origin.device)?.kind == cost::DeviceKind::Ssd;
     let (alone, break_even_per_gb, per_gb_now, break_even_reason) = match even {
         Some(BreakEven::At { alone, per_gb, per_gb_now }) => (Some(*alone), Some(*per_gb), Some(*per_gb_now), None),
@@ -121,14 +159,16 @@ fn tier(
         cost_per_1000_requests_per_s: cost.per_1000_requests_per_s,
         alone,
         break_even_per_gb,
+        break_even_interval: None,
         per_gb_now,
+        per_gb_interval: per_gb_now.and(cache_price).map(|price| price.per_gb_interval),
         break_even_reason,
     })
 }
 
-fn outcome(ran: &ReplayResult) -> cost::ArrangementResult {
+fn outcome(ran: &ReplayResult) -> ArrangementResult {
     let ReplayResult { arrangement: Arrangement { name, origin, cache, .. }, outcome } = ran;
-    cost::ArrangementResult {
+    ArrangementResult {
         arrangement: name.clone(),
         workload: WORKLOAD.to_owned(),
         mb_per_s: outcome.mb_per_s,
@@ -167,11 +207,34 @@ mod tests {
         for tier in &priced.tiers {
             assert_eq!(tier.break_even_per_gb.is_some(), tier.tier == TierKind::Cached, "{}", tier.arrangement);
             assert_eq!(tier.break_even_reason, None);
+            let (Some(even), Some([low, high])) = (tier.break_even_per_gb, tier.break_even_interval) else { continue };
+            assert!(low < even && even < high, "{}: {low} {even} {high}", tier.arrangement);
         }
         let of = |name: &str| priced.tiers.iter().position(|tier| tier.arrangement == name).unwrap();
         assert_eq!(priced.tiers[of("dmcache-1s-4h0")].alone, Some(of("4h0")));
         assert_eq!(priced.tiers[of("1s")].tier, TierKind::Ssds);
-        assert!((priced.tiers[of("4h0")].cost - 4.0 * 0.0545).abs() < 1e-12);
+        let prices = Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap();
+        assert!((priced.tiers[of("4h0")].cost - 4.0 * prices.of("hdd").unwrap().per_gb).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_ends_of_the_break_even_are_those_of_the_speed_up_and_of_the_price_of_disks() {
+        let prices = Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap();
+        let priced = price(&ran(), &prices).unwrap();
+        let of = |name: &str| priced.tiers.iter().find(|tier| tier.arrangement == name).unwrap();
+        let (cached, alone) = (of("dmcache-1s-4h0"), of("4h0"));
+        // 0.2 p + 4 c_h = 4 c_h times the speed-up.
+        let disks = prices.of("hdd").unwrap();
+        let even = |per_gb: f64, speed_up: f64| 4.0 * per_gb * (speed_up - 1.0) / 0.2;
+        let speed_up = cached.mb_per_s / alone.mb_per_s;
+        let near = |ours: f64, right: f64| assert!((ours - right).abs() < 1e-12, "{ours} is not {right}");
+        near(cached.break_even_per_gb.unwrap(), even(disks.per_gb, speed_up));
+        let [low, high] = cached.break_even_interval.unwrap();
+        let slow = speed_up / SPEED_UP_ERROR;
+        let [cheap, dear] = disks.per_gb_interval;
+        near(low, even(if slow < 1.0 { dear } else { cheap }, slow));
+        near(high, even(dear, speed_up * SPEED_UP_ERROR));
+        assert_eq!(cached.per_gb_interval, Some(prices.of("ssd").unwrap().per_gb_interval));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use manometer_trace::{Record, TraceError, TraceReader};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::tier_outcome::TierOutcome;
 use crate::CacheError;
 use crate::tier::workload::{TraceRequests, TraceSettings, read_trace};
 use crate::tier::{Arrangement, TierLoad, TierResult, run};
@@ -52,8 +53,12 @@ pub struct SensitivityResult {
     pub cached_mb_per_s: f64,
     /// The break-even price per GB of the cache's devices, if known.
     pub break_even_per_gb: Option<f64>,
-    /// Whether the cache pays at the current price.
+    /// Its ends, with the error of the model and of the prices.
+    pub break_even_interval: Option<[f64; 2]>,
+    /// Whether the cache pays at the current price; `None` if it is unknown or too close to call.
     pub pays: Option<bool>,
+    /// The same in a word.
+    pub verdict: TierOutcome,
 }
 
 /// A trace to replay.

@@ -31,6 +31,8 @@ pub struct Price {
     pub kind: DeviceKind,
     /// The price per GB.
     pub per_gb: f64,
+    /// The lowest and the highest offer per GB; both the price itself if no range is given.
+    pub per_gb_interval: [f64; 2],
     /// The size of a whole device in GB, if devices are bought whole.
     pub size_gb: Option<f64>,
     /// The date of the price.
@@ -77,6 +79,25 @@ impl Prices {
             let known: Vec<&str> = self.devices.iter().map(|price| price.device.as_str()).collect();
             CacheError::Invalid(format!("`{device}` has no price; these have: {}", known.join(", ")))
         })
+    }
+}
+
+impl Prices {
+    /// All prices at their lowest.
+    #[must_use]
+    pub fn at_lowest(&self) -> Self {
+        self.with(|price| price.per_gb_interval[0])
+    }
+
+    /// All prices at their highest.
+    #[must_use]
+    pub fn at_highest(&self) -> Self {
+        self.with(|price| price.per_gb_interval[1])
+    }
+
+    fn with(&self, per_gb: impl Fn(&Price) -> f64) -> Self {
+        let devices = self.devices.iter().map(|price| Price { per_gb: per_gb(price), ..price.clone() });
+        Self { devices: devices.collect(), ..self.clone() }
     }
 }
 

@@ -24,6 +24,7 @@ struct RawPrice {
     price: Option<f64>,
     size_gb: Option<f64>,
     price_per_gb: Option<f64>,
+    range: Option<[f64; 2]>,
     currency: Option<String>,
     date: Option<Value>,
     source: Option<String>,
@@ -120,6 +121,7 @@ impl RawPrice {
                 return Err(CacheError::Invalid(text.to_owned()));
             }
         };
+        let per_gb_interval = self.interval(per_gb, size_gb)?;
         let rated = self.watts.is_some() || self.endurance_tb.is_some();
         if rated && self.data_sheet.as_deref().unwrap_or_default().trim().is_empty() {
             return Err(missing("data_sheet", "where `watts` and `endurance_tb` are from"));
@@ -133,6 +135,7 @@ impl RawPrice {
             product: given("product", self.product)?,
             kind,
             per_gb,
+            per_gb_interval,
             size_gb,
             date: date(self.date)?,
             source: given("source", self.source)?,
@@ -140,6 +143,18 @@ impl RawPrice {
             endurance_tb: optional_positive("endurance_tb", self.endurance_tb)?,
             data_sheet: self.data_sheet,
         })
+    }
+
+    /// The range per GB, which is given in the unit of the price.
+    fn interval(&self, per_gb: f64, size_gb: Option<f64>) -> Result<[f64; 2], CacheError> {
+        let Some([low, high]) = self.range else { return Ok([per_gb; 2]) };
+        let price = self.price.unwrap_or(per_gb);
+        if !(low > 0.0 && low <= price && price <= high && high.is_finite()) {
+            return Err(CacheError::Invalid(format!(
+                "`range` is [{low}, {high}]: write the lowest and the highest offer, with the price, {price}, between them"
+            )));
+        }
+        Ok([low, high].map(|end| end / size_gb.unwrap_or(1.0)))
     }
 }
 

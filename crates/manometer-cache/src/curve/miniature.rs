@@ -1,8 +1,8 @@
 //! The curve of any policy by simulation of each capacity: on all keys, or as a miniature simulation on a sample of
 //! keys with a proportionally smaller capacity (Waldspurger and others, USENIX ATC 2017).
 //!
-//! The choice of sampled keys affects the misses of all policies alike. LRU's misses are known from a pass over all
-//! requests, and so is the sample's error for LRU; the result of another policy is corrected by it.
+//! LRU's misses are known from a pass over all requests, and so is the sample's error for LRU. Another policy is taken to
+//! have the same error, and is corrected by it; how far it does not shows in the spread over groups of keys.
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::policy_spec::PolicySpec;
 use crate::requests::RequestSequence;
 
 /// The fewest objects of a miniature cache: queues of a tenth of it still hold several.
-const OBJECTS_MIN: f64 = 64.0;
+pub(crate) const OBJECTS_MIN: f64 = 64.0;
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.96;
 
@@ -70,8 +70,14 @@ impl MiniatureSimulation<'_> {
         if self.rate < 1.0 { OBJECTS_MIN * self.object() / self.rate } else { 0.0 }
     }
 
+    /// How far, as a share, the capacity that a miniature cache of so many objects stands for may be off (95 %): a sample
+    /// contains more or fewer of the most popular keys than its rate suggests.
+    pub(crate) fn capacity_error(&self, objects: f64) -> f64 {
+        NORMAL * ((1.0 - self.rate) / objects).sqrt()
+    }
+
     /// The mean size of an object.
-    fn object(&self) -> f64 {
+    pub(crate) fn object(&self) -> f64 {
         footprint(self.requests) / (self.requests.keys() as f64).max(1.0)
     }
 
@@ -94,9 +100,7 @@ impl MiniatureSimulation<'_> {
     }
 
     fn lru_reference(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
-        // A sample contains more or fewer of the most popular keys than its rate suggests.
-        let objects = lru.capacity as f64 / object * self.rate;
-        let off = NORMAL * ((1.0 - self.rate) / objects).sqrt();
+        let off = self.capacity_error(lru.capacity as f64 / object * self.rate);
         let end = |sign: f64| {
             let capacity = (lru.capacity as f64 * (1.0 + sign * off)) as u64;
             (capacity, self.share(&self.misses(plain, capacity)))

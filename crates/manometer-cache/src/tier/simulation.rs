@@ -43,7 +43,7 @@ pub struct TierResult {
     pub simulated: u64,
     /// The simulated time.
     pub seconds: f64,
-    /// Mean latency of operations from when they were due: at the trace's own times, if it is replayed at these.
+    /// Mean latency of operations; for a trace at its own times the mean response time, from when they were due.
     pub latency_mean_us: f64,
     /// The 99th percentile of the latency.
     pub latency_p99_us: f64,
@@ -58,9 +58,9 @@ pub struct TierResult {
     pub bypassed: Option<u64>,
     /// The flows between the levels.
     pub flows: Flows,
-    /// The mean utilisation of the origin's devices.
+    /// The mean share of time in which the origin's devices are busy.
     pub origin_busy: f64,
-    /// The mean utilisation of the cache's devices.
+    /// The mean share of time in which the cache's devices are busy.
     pub cache_busy: Option<f64>,
     /// Bytes written to flash, including garbage collection; `None` without an SSD.
     pub ssd_bytes_written: Option<u64>,

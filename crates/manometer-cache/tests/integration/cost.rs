@@ -331,6 +331,30 @@ fn goals_are_met_by_the_cheapest_first() {
 }
 
 #[test]
+fn a_price_has_the_range_of_its_offers() {
+    let ranged = SHOP.replacen("size_gb = 100\n", "size_gb = 100\nrange = [40, 60]\n", 1);
+    let prices = Prices::read("shop.toml", &ranged).unwrap();
+    let per_gb = |prices: &Prices, device| prices.of(device).unwrap().per_gb;
+    assert_eq!(prices.of("ssd").unwrap().per_gb_interval, [0.4, 0.6]);
+    assert_eq!((per_gb(&prices.at_lowest(), "ssd"), per_gb(&prices.at_highest(), "ssd")), (0.4, 0.6));
+    // Without a range the price is what is paid.
+    assert_eq!((per_gb(&prices.at_lowest(), "hdd"), per_gb(&prices.at_highest(), "hdd")), (0.02, 0.02));
+}
+
+#[test]
+fn shipped_prices_have_ranges_dates_and_sources() {
+    for name in ["prices-2015.toml", "prices-2026.toml"] {
+        let prices = Prices::read(name, &shipped(name)).unwrap();
+        for device in ["ssd", "hdd"] {
+            let price = prices.of(device).unwrap();
+            let [low, high] = price.per_gb_interval;
+            assert!(low < price.per_gb && price.per_gb < high, "{name}: {device}");
+            assert!(name.contains(&price.date[..4]) && !price.source.is_empty(), "{name}: {device}");
+        }
+    }
+}
+
+#[test]
 fn prices_that_are_wrong_are_refused_with_their_line() {
     let cases = [
         ("", "there are no prices in it"),
@@ -365,6 +389,14 @@ fn prices_that_are_wrong_are_refused_with_their_line() {
         ("device = \"hdd\"", "device = \"ssd\"", "it is given twice"),
         ("price_per_kwh = 0.1", "price_per_kwh = -0.1", "`price_per_kwh` is -0.1"),
         ("watts = 10", "wats = 10", "unknown field `wats`"),
+        (
+            "size_gb = 100\n",
+            "size_gb = 100\nrange = [60, 90]\n",
+            "`range` is [60, 90]: write the lowest and the highest",
+        ),
+        ("size_gb = 100\n", "size_gb = 100\nrange = [0, 90]\n", "`range` is [0, 90]"),
+        ("size_gb = 100\n", "size_gb = 100\nrange = [40, nan]\n", "`range` is [40, NaN]"),
+        ("size_gb = 100\n", "size_gb = 100\nrange = [40]\n", "range"),
     ];
     for (before, after, wanted) in cases {
         assert!(SHOP.contains(before), "{before}");

@@ -6,7 +6,7 @@ use manometer_measure::event::{Finding, Severity};
 use serde_json::Value;
 
 use super::resolved::{remove_limit_in_table, set_in_table, set_limit_in_table};
-use super::{DEVICE_SCHEDULER, Experiment, ExperimentWorkload, format_settings};
+use super::{DEVICE_SWEEP_KEYS, Experiment, ExperimentWorkload, format_settings};
 use crate::limits::{Isolation, IsolationSetting};
 
 impl Experiment {
@@ -42,17 +42,27 @@ impl Experiment {
                 *workload = with;
             }
         }
-        if key == DEVICE_SCHEDULER {
-            swept.scheduler = value.as_str().map(str::to_owned);
+        let is_of_device = DEVICE_SWEEP_KEYS.contains(&key);
+        if is_of_device {
+            swept.set_of_device(setting, value);
         }
-        match (key == DEVICE_SCHEDULER, IsolationSetting::parse(setting)) {
-            (true, _) => swept.resolved["device"]["scheduler"] = value.clone(),
+        match (is_of_device, IsolationSetting::parse(setting)) {
+            (true, _) => swept.resolved["device"][setting] = value.clone(),
             (false, Some(IsolationSetting::Limit(limit))) => {
                 set_limit_in_table(&mut swept.resolved, name, limit, value);
             }
             (false, _) => set_in_table(&mut swept.resolved, name, setting, value),
         }
         swept
+    }
+
+    fn set_of_device(&mut self, setting: &str, value: &Value) {
+        let field = match setting {
+            "scheduler" => &mut self.scheduler,
+            "name" => &mut self.device_name,
+            _ => &mut self.kernel,
+        };
+        *field = value.as_str().map(str::to_owned);
     }
 
     /// The same run without the limits that need a control group, of workloads from which the sweep takes theirs.

@@ -32,10 +32,11 @@ pub use prepare::{Precondition, PrepareSettings};
 pub use referenced_files::ReferencedFiles;
 pub(crate) use resolved::without_write_budget;
 pub use sweep::{PhaseStop, RepeatStop, RunOrder, SweepRules, SweepStop};
+pub(crate) use workload::CLIENTS;
 pub use workload::ExperimentWorkload;
 
-/// The key by which a sweep changes the device's I/O scheduler.
-pub(crate) const DEVICE_SCHEDULER: &str = "device.scheduler";
+/// The keys of the device that a sweep can change.
+pub(crate) const DEVICE_SWEEP_KEYS: [&str; 3] = ["device.scheduler", "device.name", "device.kernel"];
 
 /// An experiment that can run.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +61,10 @@ pub struct Experiment {
     pub prepare: PrepareSettings,
     /// The device's I/O scheduler during the run; unchanged where there is none.
     pub scheduler: Option<String>,
+    /// The name of the device among those of a cluster.
+    pub device_name: Option<String>,
+    /// The beginning of the kernel release that the host must run; any where there is none.
+    pub kernel: Option<String>,
     /// The workload whose performance is judged.
     pub primary: Option<ExperimentWorkload>,
     /// The neighbours, every instance on its own.

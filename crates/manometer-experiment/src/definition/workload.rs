@@ -1,10 +1,15 @@
 //! The settings of a workload and of its isolation, by the keys of the experiment file.
 
 use manometer_measure::plan::{Phase, Settings};
+use manometer_session::group::check_clients;
+use manometer_session::protocol::ClientGroup;
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::{Value, json};
 
 use crate::limits::{Isolation, IsolationSetting, Limits};
+
+/// The setting that holds the number of clients.
+pub(crate) const CLIENTS: &str = "clients";
 
 /// A workload: its name, settings and isolation.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,16 +22,21 @@ pub struct ExperimentWorkload {
     pub isolation: Isolation,
     /// Its resource limits.
     pub limits: Limits,
+    /// The clients that share it; one worker without.
+    pub clients: Option<ClientGroup>,
 }
 
 impl ExperimentWorkload {
     /// A workload without isolation and limits.
     pub(crate) fn new(name: String, settings: WorkloadSettings) -> Self {
-        Self { name, settings, isolation: Isolation::None, limits: Limits::default() }
+        Self { name, settings, isolation: Isolation::None, limits: Limits::default(), clients: None }
     }
 
     /// The value of the setting `name`; null when it is unset.
     pub fn get(&self, name: &str) -> Value {
+        if name == CLIENTS {
+            return json!(self.clients.as_ref().map(|clients| clients.count));
+        }
         match IsolationSetting::parse(name) {
             Some(IsolationSetting::Isolation) => json!(self.isolation),
             Some(IsolationSetting::Limit(limit)) => self.limits.get(limit),
@@ -40,6 +50,13 @@ impl ExperimentWorkload {
     /// `value` has a type or a unit that the setting does not accept; the text names those it does.
     pub fn with(&self, name: &str, value: &Value) -> Result<Self, String> {
         let same = self.clone();
+        if name == CLIENTS {
+            let count = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+            return Ok(Self {
+                clients: Some(ClientGroup { count, ..self.clients.clone().unwrap_or_default() }),
+                ..same
+            });
+        }
         Ok(match IsolationSetting::parse(name) {
             Some(IsolationSetting::Isolation) => {
                 let isolation = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
@@ -84,6 +101,7 @@ impl ExperimentWorkload {
     /// The invalid setting, and a text that says what is wrong with it and what would be right.
     pub fn validate(&self, block_size_bytes: u64) -> Result<(), (String, String)> {
         self.settings.validate(block_size_bytes)?;
+        self.clients.as_ref().map_or(Ok(()), |clients| check_clients(clients, &self.settings))?;
         let group_limit = self.limits.group_limits().next();
         match group_limit.filter(|_| self.isolation == Isolation::None) {
             Some(name) => Err((

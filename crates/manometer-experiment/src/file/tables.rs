@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_measure::{ByteSize, Ratio, Span};
+use manometer_session::group::OnLost;
 use manometer_workload::command::CommandSettings;
 use manometer_workload::files::FilesSettings;
 use manometer_workload::io::IoSettings;
@@ -76,6 +77,10 @@ pub struct DeviceTable {
     pub write_budget: Option<ByteSize>,
     /// I/O scheduler of the device during the run. Default: unchanged.
     pub scheduler: Option<String>,
+    /// Name by which hosts of a cluster announce the device: `manometer cluster run` sends a run to a host that has it.
+    pub name: Option<String>,
+    /// Release of the kernel that the host must run, or its beginning: `6.8`. Default: any.
+    pub kernel: Option<String>,
 }
 
 /// The workload whose performance is judged.
@@ -90,6 +95,9 @@ pub struct PrimaryTable {
     /// Resource limits of the workload.
     #[serde(default)]
     pub limits: Limits,
+    /// The clients that share the workload.
+    #[serde(flatten)]
+    pub clients: ClientsTable,
     /// Kind and settings of the workload.
     #[serde(flatten)]
     pub workload: WorkloadTable,
@@ -113,9 +121,28 @@ pub struct NeighbourTable {
     /// Resource limits of the workload.
     #[serde(default)]
     pub limits: Limits,
+    /// The clients that share the workload.
+    #[serde(flatten)]
+    pub clients: ClientsTable,
     /// Kind and settings of the workload.
     #[serde(flatten)]
     pub workload: WorkloadTable,
+}
+
+/// The clients that share a workload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ClientsTable {
+    /// Clients that share the workload: processes that begin together, each with its `threads` and an equal part of `rate`
+    /// and `operations`. They need a server as engine. Default: one.
+    #[schemars(range(min = 1, max = 64))]
+    pub clients: Option<u32>,
+    /// Where the clients run, in turn: commands that lead to `manometer` on another host, or `local`. Default: here, or
+    /// the hosts of the cluster.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// What the other clients do when one is lost: stop, so that the run fails, or continue, with less load.
+    #[serde(default)]
+    pub on_lost: OnLost,
 }
 
 /// Kind and settings of a workload. The default `kind` of a primary is `kv`.

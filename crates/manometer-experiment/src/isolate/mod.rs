@@ -38,8 +38,10 @@ pub(crate) fn clean_up(directory: &Path) -> Result<(), IsolateError> {
 /// What `runs` require and this host does not support, each once. Nothing is changed.
 pub fn unsupported<'a>(runs: impl Iterator<Item = &'a Experiment>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for run in runs.filter(|run| unsupported::requires_isolation(run)) {
-        for reason in unsupported::unsupported(run, &HostCapabilities::read(run)) {
+    for run in runs {
+        let isolation =
+            unsupported::requires_isolation(run).then(|| unsupported::unsupported(run, &HostCapabilities::read(run)));
+        for reason in unsupported::other_kernel(run).into_iter().chain(isolation.into_iter().flatten()) {
             if !all.contains(&reason) {
                 all.push(reason);
             }

@@ -19,6 +19,16 @@ pub(super) fn requires_isolation(experiment: &Experiment) -> bool {
     experiment.scheduler.is_some() || experiment.workloads().any(is_isolated)
 }
 
+/// Why this host's kernel is not the one that `experiment` demands. `6.1` stands for `6.1.90`, not for `6.12`.
+pub(super) fn other_kernel(experiment: &Experiment) -> Option<String> {
+    let wanted = experiment.kernel.as_deref()?;
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let rest = release.strip_prefix(wanted);
+    let is_wanted = rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()));
+    let help = "boot it, or let `manometer cluster run` find a host that has it";
+    (!is_wanted).then(|| format!("`device.kernel`: this host runs {release}, not {wanted}: {help}"))
+}
+
 /// The requirements of `experiment` that `host` does not support, with remedies.
 pub(super) fn unsupported(experiment: &Experiment, host: &HostCapabilities) -> Vec<String> {
     let mut all: Vec<String> =

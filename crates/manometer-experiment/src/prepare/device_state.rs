@@ -13,7 +13,7 @@ use crate::definition::Experiment;
 /// How much of the device and of the file system is in use at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct SpaceUsage {
-    /// The utilisation of the NVMe namespaces; nothing without one, or where it is not reported.
+    /// The allocated space of the NVMe namespaces; nothing without one, or where it is not reported.
     utilisation_bytes: Option<u64>,
     /// The used share of the file system.
     file_system_share: Option<f64>,

@@ -227,7 +227,18 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
 
     fn job(&self, name: &str, workload: WorkloadSettings, existing: DatabaseReuse, seed: u64) -> Job {
         let (name, directory) = (name.to_owned(), self.experiment.directory.clone());
-        Job { name, directory, existing, interval_ms: SAMPLE_INTERVAL_MS, seed, removes: false, workload }
+        Job {
+            name,
+            directory,
+            existing,
+            interval_ms: SAMPLE_INTERVAL_MS,
+            seed,
+            removes: false,
+            waits: false,
+            clients: None,
+            share: None,
+            workload,
+        }
     }
 }
 

@@ -328,7 +328,7 @@ impl Ledger {
     /// # Errors
     /// It cannot be written.
     pub fn append_unsynced(&mut self, id: &str, entry: LedgerEntry) -> Result<(), LedgerError> {
-        let line = LedgerLine { id: id.to_owned(), at_unix_s: WallAnchor::now().unix_ns / 1_000_000_000, entry };
+        let line = LedgerLine { id: id.to_owned(), at_unix_s: WallAnchor::now().unix_s(), entry };
         let written = line_bytes(&line).and_then(|bytes| self.file.write_all(&bytes));
         written.map_err(|source| LedgerError::Io { path: self.path.clone(), source })?;
         self.entries.put(line);

@@ -138,6 +138,7 @@ impl PrepareSession<'_, '_, '_> {
             Message::Error { text } => return Err(self.failed(text)),
             Message::Setting { .. }
             | Message::Note { .. }
+            | Message::ClientLost { .. }
             | Message::Clock { .. }
             | Message::Replayed { .. }
             | Message::Done => {}

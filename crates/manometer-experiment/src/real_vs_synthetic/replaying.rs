@@ -9,7 +9,7 @@ use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::sample_totals::SampleTotals;
 use manometer_session::single::{self, MessageHandler};
 use manometer_target::engine::EngineOptions;
-use manometer_trace::write::{OutputFormat, create};
+use manometer_trace::write::{OutputFormat, TraceBatch, create};
 use manometer_trace::{BATCH_RECORDS, Record, TraceOperation};
 use manometer_workload::replay::{MissAction, ReplayModel, ReplaySettings, Timing, TraceFile};
 use manometer_workload::settings::WorkloadSettings;
@@ -38,7 +38,7 @@ pub(super) fn write(
     let mut records = requests.map(record).peekable();
     while records.peek().is_some() {
         let batch: Vec<Record> = records.by_ref().take(64 * BATCH_RECORDS).collect();
-        writer.write(&batch, None).map_err(&failed)?;
+        writer.write(&TraceBatch::of(&batch)).map_err(&failed)?;
     }
     writer.finish().map_err(&failed)?;
     Ok(())
@@ -140,6 +140,9 @@ pub(super) fn run(
         interval_ms: 1000,
         seed: trial.seed,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Replay(settings),
     };
     let mut received = TrialTotals::default();
@@ -176,15 +179,10 @@ mod tests {
         };
         let replayed = ReplayOutcome {
             model: "closed-unordered".to_owned(),
-            ordered: false,
             length_ns: 2_000_000_000,
-            interrupted: false,
             requests: 14,
             sent: 14,
-            errors: 0,
-            error: None,
-            order_violations: 0,
-            dispatch: None,
+            ..ReplayOutcome::default()
         };
         let mut received = TrialTotals { replayed: Some(replayed), ..TrialTotals::default() };
         for (name, count, latency_ns) in [("read", 10, 10_000), ("fill", 5, 20_000), ("put", 4, 30_000)] {

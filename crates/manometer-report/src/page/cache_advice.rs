@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use manometer_cache::advise::{
-    Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind,
+    Advice, MissPoint, PolicyCurve, PolicyRank, PriceSummary, PricedTier, SensitivityChange, SensitivityResult,
+    TierKind, TierOutcome,
 };
-use manometer_measure::human;
+use manometer_measure::{Grade, human};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -19,8 +20,6 @@ use crate::table::Table;
 use crate::text;
 
 const MIB: f64 = (1 << 20) as f64;
-/// How many policies are listed.
-const BEST: usize = 5;
 
 /// The page of `advice`, as one HTML text that needs no other file.
 pub fn cache_advice(advice: &Advice) -> String {
@@ -78,15 +77,26 @@ fn decision(advice: &Advice) -> String {
             escape(text).replace(" %", "\u{a0}%")
         );
     };
+    let verdict = &advice.recommendation.verdict;
+    item(
+        "info",
+        "Verdict",
+        &format!("{}.", [&[verdict.grade.name().to_owned()], &verdict.reasons[..]].concat().join("; ")),
+    );
     for sentence in &advice.recommendation.sentences {
-        let (class, word) = match sentence.about {
-            "memory" => ("info", "Memory"),
-            "policy" => ("info", "Policy"),
-            "ssd" => ("info", "SSD"),
-            "sensitivity" => ("info", "Sensitivity"),
-            _ => ("warning", "Care"),
+        let word = match sentence.about {
+            "memory" => "Memory",
+            "policy" => "Policy",
+            "ssd" => "SSD",
+            "sensitivity" => "Sensitivity",
+            _ => "Care",
         };
-        item(class, word, &sentence.text);
+        let class = match sentence.grade {
+            Some(Grade::Sound | Grade::Indicative) => "info",
+            Some(Grade::Void) | None => "warning",
+        };
+        let grade = sentence.grade.map_or(String::new(), |grade| format!(", {}", grade.name()));
+        item(class, &format!("{word}{grade}"), &sentence.text);
     }
     if let Some(goal) = &advice.goal {
         let goals = goal.goals.join(" and ");
@@ -221,41 +231,41 @@ fn replayed(advice: &Advice) -> String {
 
 fn policies(advice: &Advice) -> String {
     let ranking = &advice.ranking;
-    let sizes = ranking.capacities.iter().map(|capacity| human::bytes(advice.basis.bytes(*capacity)));
-    let mut columns = vec!["Policy".to_owned(), "Misses against LRU".to_owned()];
-    columns.extend(sizes.map(|size| format!("Misses at {size}")));
-    let lru = ranking.policies.iter().skip(BEST).find(|ranked| ranked.policy == "lru");
-    let shown = ranking.policies.iter().take(BEST).chain(lru).chain(&ranking.bound);
+    let shown = ranking.shown(&advice.recommendation.policy.policy);
     let row = |ranked: &PolicyRank| {
-        let error = if ranked.error > 0.0 { format!(" ± {}", percent(ranked.error)) } else { String::new() };
-        let mut row = vec![ranked.policy.clone(), format!("{}{error}", signed(ranked.relative))];
+        let error = ranked.error.map_or(String::new(), |error| format!(" ± {}", percent(error)));
+        let mut row =
+            vec![ranked.policy.clone(), format!("{}{error}", signed(ranked.relative)), text::count(ranked.misses)];
         row.extend(ranked.miss_ratios.iter().map(|ratio| percent(*ratio)));
         row
     };
     let rows: Vec<Vec<String>> = shown.map(row).collect();
-    let basis = match advice.basis.rate < 1.0 {
-        true => format!("{} of the keys, in miniature", percent(advice.basis.rate)),
-        false => "all keys".to_owned(),
+    let basis = match ranking.rate < 1.0 {
+        true => format!("in miniature with {} of the keys", percent(ranking.rate)),
+        false => "exactly, with all keys".to_owned(),
     };
     let caption = format!(
-        "The best of {} policies, LRU, and OPT as the bound, simulated with {basis}. Misses against LRU are the misses relative \
-         to those of LRU, as the mean over the sizes.",
-        ranking.policies.len()
+        "The best of {} policies with the recommended one, LRU, and OPT as the bound, with the recommended memory, {}, \
+         simulated {basis}. After ± is half the 95 % interval for other such traffic, which holds for all policies at once; \
+         there is none if the trace is too short.",
+        ranking.policies.len(),
+        human::bytes(advice.memory.recommended.bytes)
     );
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    table("Policies against LRU", &caption, &columns, &rows)
+    table("Policies against LRU", &caption, &["Policy", "Misses against LRU", "Misses", "Miss ratio"], &rows)
 }
 
 fn costs(advice: &Advice) -> String {
     let prices = &advice.prices;
+    let old = if prices.is_old { " They are old." } else { "" };
     let caption = match prices.is_per_gb {
         true => format!(
             "Prices of {} in {} ({}). They are per GB: a cost covers each GB of the data, on all disks and on the \
-             cache's share of SSDs; it is not the price of whole devices.",
+             cache's share of SSDs; it is not the price of whole devices.{old}",
             prices.dates, prices.currency, prices.name
         ),
         false => {
-            format!("Prices of {} in {} ({}): the price of whole devices.", prices.dates, prices.currency, prices.name)
+            let PriceSummary { dates, currency, name, .. } = prices;
+            format!("Prices of {dates} in {currency} ({name}): the price of whole devices.{old}")
         }
     };
     let columns =
@@ -267,7 +277,7 @@ fn costs(advice: &Advice) -> String {
 
 fn cost_row(tier: &PricedTier) -> Vec<String> {
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), percent);
-    let cost = |cost: Option<f64>| cost.map_or_else(|| "–".to_owned(), text::number);
+    let per_request = tier.cost_per_1000_requests_per_s;
     vec![
         tier.arrangement.clone(),
         text::number(tier.requests_per_s),
@@ -276,8 +286,8 @@ fn cost_row(tier: &PricedTier) -> Vec<String> {
         share(tier.cache_hit_ratio),
         text::number(tier.cost),
         text::number(tier.cost_per_mb_per_s),
-        cost(tier.cost_per_1000_requests_per_s),
-        cost(tier.break_even_per_gb),
+        per_request.map_or_else(|| "–".to_owned(), text::number),
+        break_even(tier.break_even_per_gb, tier.break_even_interval),
     ]
 }
 
@@ -293,14 +303,30 @@ fn varied(advice: &Advice) -> String {
             change,
             text::number(varied.alone_mb_per_s),
             text::number(varied.cached_mb_per_s),
-            varied.break_even_per_gb.map_or_else(|| "–".to_owned(), text::number),
-            varied.pays.map_or("not known", |pays| if pays { "yes" } else { "no" }).to_owned(),
+            break_even(varied.break_even_per_gb, varied.break_even_interval),
+            outcome(varied.verdict).to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = advice.varied.iter().map(row).collect();
     let caption =
         "The arrangement with an SSD that costs least per MB/s, and its disks without the SSD, with one thing changed.";
     table("Sensitivity of the answer", caption, &columns, &rows)
+}
+
+/// A break-even price with its ends.
+fn break_even(price: Option<f64>, ends: Option<[f64; 2]>) -> String {
+    let Some((price, ends)) = price.zip(ends) else { return "–".to_owned() };
+    let [low, high] = ends.map(text::number);
+    format!("{} ({low} to {high})", text::number(price))
+}
+
+fn outcome(outcome: TierOutcome) -> &'static str {
+    match outcome {
+        TierOutcome::Pays => "yes",
+        TierOutcome::DoesNotPay => "no",
+        TierOutcome::TooCloseToCall => "too close to call",
+        TierOutcome::Unknown => "not known",
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -321,7 +347,7 @@ mod tests {
     fn the_page_has_the_decision_and_is_self_contained() {
         let page = cache_advice(&advice("a <b>trace</b>"));
         for expected in
-            ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "An SSD tier", "Use ", "prices-2015.toml", "4 at a time"]
+            ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "No SSD tier", "Use ", "prices-2026.toml", "4 at a time"]
         {
             assert!(page.contains(expected), "{expected}");
         }

@@ -46,7 +46,7 @@ pub struct CachePoint {
     pub miss_ratio: f64,
     /// Half of the 95 % interval; nothing where it is exact.
     pub error: Option<f64>,
-    /// Whether this is a knee: beyond it more cache gains little.
+    /// Whether this is a knee: from it on the curve falls less steeply.
     pub is_knee: bool,
 }
 
@@ -118,7 +118,7 @@ fn caption(curves: &CacheCurves) -> String {
         caption += " Pale bands are the 95 % intervals of estimates from a sample.";
     }
     if curves.policies.iter().any(has_knees) {
-        caption += " Circles are knees, beyond which more cache gains little.";
+        caption += " Circles are knees, from which the curve falls less steeply.";
     }
     caption
 }

@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 5] = [
 
 /// The folders of a recording, and what their files hold.
 const FOLDERS: [(&str, &str); 2] =
-    [("samples", "one row per sample interval"), ("latency", "latencies per interval and operation")];
+    [("samples", "one row per sample interval"), ("latency", "latencies per sample interval and operation")];
 
 pub(super) fn section(recording: &Recording, folder: &Path, level: usize) -> Result<String, ReportError> {
     let dir = relative(&recording.dir, folder)?;

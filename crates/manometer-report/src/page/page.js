@@ -14,11 +14,15 @@
 
   // Text, lines and series in colours with enough contrast on the page's ground. The series' colours
   // are those of Okabe and Ito, darkened or lightened. More phases and runs than these take the colours of a scale.
-  function theme(width, ordered) {
+  function theme(width, labels) {
     const palette = JSON.parse(document.getElementById("colours").textContent)[dark.matches ? "dark" : "light"];
     const { ground, ink, soft, line, series } = palette;
-    const ordinal = ordered > series.length + 1 ? palette.shades : [ink, ...series];
+    const ordinal = labels.length > series.length + 1 ? palette.shades : [ink, ...series];
     const narrow = width < 560;
+    // As many labels beside each other as their longest leaves room for, at some seven pixels a character.
+    const longest = Math.max(0, ...labels.map((label) => String(label).length));
+    const columns = narrow ? 1 : Math.min(3, Math.max(1, Math.floor((width - 60) / (longest * 7 + 40))));
+    const labelLimit = narrow ? width - 90 : columns === 3 ? Math.min(320, Math.floor(width / 3) - 40) : Math.floor(width / columns) - 60;
     return {
       background: ground,
       font: getComputedStyle(document.body).fontFamily,
@@ -30,7 +34,7 @@
       },
       axisY: { minExtent: 44, maxExtent: 44, domain: false, ticks: false },
       header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
-      legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : Math.min(320, Math.floor(width / 3) - 40), columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
+      legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit, columns, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
       range: { category: series, ordinal },
       mark: { color: series[0] },
       rule: { color: ink },
@@ -73,7 +77,7 @@
   async function embed(chart, width, around) {
     chart.view?.finalize();
     const spec = { ...fitted(chart.spec, width - around, panelsInRow(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
-    const options = { actions: false, ast: true, config: theme(width, chart.ordered), renderer: "svg" };
+    const options = { actions: false, ast: true, config: theme(width, chart.labels), renderer: "svg" };
     chart.view = (await vegaEmbed(chart.plot, spec, options)).view;
     return chart.plot.querySelector("svg").viewBox.baseVal.width - width;
   }
@@ -146,7 +150,7 @@
       name: figure.querySelector(".save").dataset.name,
       spec,
       rows: data,
-      ordered: new Set(data.map((row) => row[field]).filter((value) => value !== null && value !== undefined)).size,
+      labels: [...new Set(data.map((row) => row[field]).filter((value) => value !== null && value !== undefined))],
     };
   }
 

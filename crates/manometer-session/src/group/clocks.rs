@@ -21,6 +21,8 @@ pub struct HostClock {
     pub offset: ClockOffset,
     /// The service that synchronises its wall clock, if any.
     pub in_step_by: Option<String>,
+    /// The offset after the end, in nanoseconds; `None` before, and where the process was lost.
+    pub offset_after_ns: Option<i64>,
 }
 
 impl HostClock {
@@ -31,6 +33,7 @@ impl HostClock {
             "process": self.process,
             "on": self.on,
             "offset_us": us(self.offset.offset_ns),
+            "offset_after_us": self.offset_after_ns.map(us),
             "within_us": self.offset.within_ns as f64 / 1e3,
             "source": self.offset.source,
             "in_step_by": self.in_step_by,
@@ -42,15 +45,24 @@ impl HostClock {
     pub fn describe(&self) -> String {
         let source = match (self.offset.source, &self.in_step_by) {
             (OffsetSource::Synchronised, Some(by)) => format!("by {by}"),
+            (OffsetSource::SameClock, _) => "the same clock".to_owned(),
             _ => "by round trips".to_owned(),
         };
+        let moved = self
+            .moved_ns()
+            .map_or(String::new(), |moved_ns| format!("; it moved by {:+.1} µs until the end", moved_ns as f64 / 1e3));
         format!(
-            "process {} on `{}`: clock offset {:+.6} s (± {:.1} µs), {source}",
+            "process {} on `{}`: clock offset {:+.6} s (± {:.1} µs), {source}{moved}",
             self.process,
             self.on,
             self.offset.offset_ns as f64 / 1e9,
             self.offset.within_ns as f64 / 1e3
         )
+    }
+
+    /// By how much the offset changed from the start to the end, in nanoseconds.
+    pub fn moved_ns(&self) -> Option<i64> {
+        self.offset_after_ns.map(|after_ns| after_ns.wrapping_sub(self.offset.offset_ns))
     }
 
     /// Findings about the clock.
@@ -86,7 +98,7 @@ mod tests {
             calendar_ns,
             is_contradicted: false,
         };
-        HostClock { process: 2, on: "ssh node2 manometer".to_owned(), offset, in_step_by: None }
+        HostClock { process: 2, on: "ssh node2 manometer".to_owned(), offset, in_step_by: None, offset_after_ns: None }
     }
 
     #[test]

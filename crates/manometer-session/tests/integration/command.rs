@@ -37,6 +37,9 @@ fn run_with(
         interval_ms: 100,
         seed: 7,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Command(settings),
     };
     let (sender, receiver) = channel();

@@ -44,6 +44,9 @@ fn job(directory: &Path, settings: &FilesSettings) -> Job {
         interval_ms: 20,
         seed: 1,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Files(settings.clone()),
     }
 }

@@ -157,7 +157,8 @@ fn driven<C: Clock>(
         });
         let mut mark_changed = || Ok(());
         let facts = Settings::new();
-        let requests = Requests { plan, settings: &settings, seed: 1, facts, mark_changed: &mut mark_changed };
+        let (seed, first_arrival, settings) = (1, 0.0, &settings);
+        let requests = Requests { plan, settings, seed, first_arrival, facts, mark_changed: &mut mark_changed };
         with_session(interval_ms * 1_000_000, &Controls::new(receiver), &mut sink, clock, |session| {
             requests.send(engine, session, clock)
         })

@@ -35,6 +35,9 @@ fn job(directory: &Path, settings: &PathsSettings) -> Job {
         interval_ms: 20,
         seed: 1,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Paths(settings.clone()),
     }
 }

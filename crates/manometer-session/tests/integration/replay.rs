@@ -10,9 +10,8 @@ use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::worker_loop;
 use manometer_target::engine::EngineError;
 use manometer_testing::{Cause, scratch_directory, skip};
-use manometer_workload::replay::{
-    MissAction, ReplayError, ReplayModel, ReplaySettings, START, Timing, TraceFile, TraceShare,
-};
+use manometer_workload::interface::ClientShare;
+use manometer_workload::replay::{MissAction, ReplayError, ReplayModel, ReplaySettings, START, Timing, TraceFile};
 use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -58,6 +57,9 @@ fn job(directory: PathBuf, settings: &ReplaySettings) -> Job {
         interval_ms: 100,
         seed: 1,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Replay(settings.clone()),
     }
 }
@@ -204,7 +206,7 @@ fn shares_make_the_whole() {
     for model in [ReplayModel::Open, ReplayModel::ClosedPerClient] {
         let parts: Vec<u64> = (0..3)
             .map(|part| {
-                let share = Some(TraceShare { part, of: 3 });
+                let share = Some(ClientShare { part, of: 3 });
                 let settings = ReplaySettings { model, share, ..settings.clone() };
                 run_whole(&dir, &settings).replayed().sent
             })
@@ -229,4 +231,56 @@ fn a_database_on_disk_is_left_as_it_was_made() {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The result of replaying `text` on redb, request after request; nothing where that cannot be.
+fn on_redb(text: &str) -> Option<ReplayOutput> {
+    if manometer_target::engine::find("redb").is_err() {
+        skip(Cause::Engine, "this build has no redb");
+        return None;
+    }
+    let (dir, settings) = scene(text, "redb");
+    let settings = ReplaySettings { model: ReplayModel::ClosedConservative, time: Timing::Full, ..settings };
+    match run_with(&dir, &settings, &[Control::Go]) {
+        Ok(output) => Some(output),
+        Err(ReplayError::Engine(EngineError::InMemoryFileSystem(_))) => {
+            skip(Cause::BlockDevice, "the tests' directory lies in memory");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Bytes that `operation` transferred.
+fn bytes_of(output: &ReplayOutput, operation: &str) -> u64 {
+    output.samples.iter().filter_map(|sample| sample.operations.get(operation)).map(|one| one.bytes).sum()
+}
+
+/// Six records of 40 bytes under the keys `a` to `f`, and then `requests`.
+fn with_records(requests: &str) -> String {
+    let puts: String = ["a", "b", "c", "d", "e", "f"].map(|key| format!("{key},put,40,,\n")).concat();
+    format!("key,op,value_size,scan_length,ttl\n{puts}{requests}")
+}
+
+#[test]
+fn a_scan_reads_as_many_records_as_recorded_from_the_recorded_key_on() {
+    const RECORD: u64 = 41;
+    for (scan, records) in
+        [("b,scan,,3,\n", 3), ("b,scan,,,\n", 1), ("d,scan,,9,\n", 3), ("b,scan,,0,\n", 0), ("g,scan,,2,\n", 0)]
+    {
+        let Some(output) = on_redb(&with_records(scan)) else { return };
+        assert_eq!((bytes_of(&output, "scan"), output.replayed().errors), (records * RECORD, 0), "{scan}");
+        assert_eq!(output.missing("scan"), u64::from(records == 0), "{scan}");
+    }
+}
+
+#[test]
+fn what_an_engine_does_not_take_is_counted_as_left_out() {
+    let Some(output) = on_redb(&with_records("a,put,50,,300\nx,scan,,2,\n")) else { return };
+    let sent = |what: &str| {
+        let row = output.replayed().sent_as.iter().find(|row| row.what == what).unwrap();
+        (row.as_recorded, row.otherwise, row.left_out)
+    };
+    assert_eq!((sent("keys"), sent("value sizes")), ((8, 0, 0), (7, 0, 0)));
+    assert_eq!((sent("times to live"), sent("scan lengths")), ((0, 0, 1), (1, 0, 0)));
 }

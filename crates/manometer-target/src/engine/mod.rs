@@ -3,11 +3,13 @@
 //! An engine answers puts and gets and reports its own state. The workload decides which keys are requested and what
 //! the values hold, except for the header that reveals a lost or wrong value ([`value`]).
 
+mod command_reply;
 pub mod directory;
 mod error;
 pub mod external;
 pub mod hash_slot;
 mod null;
+pub mod open_loop;
 #[cfg_attr(not(feature = "default"), allow(dead_code, reason = "a build without an engine leaves its options out"))]
 mod options;
 #[cfg_attr(not(feature = "default"), allow(dead_code, reason = "no engine of the build may need it"))]
@@ -31,8 +33,10 @@ use manometer_measure::{Clock, Column};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use command_reply::CommandReply;
 pub use error::EngineError;
 pub use external::ExternalServer;
+pub use open_loop::OpenLoop;
 pub use state::StateColumn;
 
 /// A description of an engine that is not open.
@@ -89,6 +93,12 @@ pub enum Capability {
     MultiGet,
     /// Pipelining: many requests sent before the first answer; other engines answer one by one.
     Pipeline,
+    /// Values that expire; other engines keep a value until it is replaced.
+    TimeToLive,
+    /// Recorded commands in Redis's protocol, as they are.
+    Command,
+    /// Requests that are sent without waiting for those before, on connections with any number of them in flight.
+    OpenLoop,
     /// A native path for loading sorted records; other engines use puts.
     BulkLoad,
     /// A native options file.
@@ -165,6 +175,12 @@ impl EngineOptions {
     pub fn use_external_server(&self) -> bool {
         matches!(self, Self::Table(table) if table.contains_key("address"))
     }
+
+    /// Whether they ask for a cluster of servers.
+    pub fn use_cluster(&self) -> bool {
+        let is_true = |value: &serde_json::Value| *value == true || *value == "true";
+        matches!(self, Self::Table(table) if table.get("cluster").is_some_and(is_true))
+    }
 }
 
 /// The parameters for opening an engine.
@@ -209,6 +225,13 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// At most `connections` connections over which any number of requests can be in flight; `None` for an engine without
+    /// [`Capability::OpenLoop`].
+    fn open_loop(&self, connections: u32) -> Option<Result<Box<dyn OpenLoop + '_>, EngineError>> {
+        let _ = connections;
+        None
+    }
+
     /// A sampler of the engine's state.
     fn state_sampler(&self) -> Box<dyn StateSampler + '_>;
 
@@ -229,6 +252,25 @@ pub trait EngineSession {
     /// # Errors
     /// The engine failed.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError>;
+
+    /// Sets the value of `key`, which expires `ttl_s` seconds later. An engine without [`Capability::TimeToLive`] keeps it
+    /// until it is replaced.
+    ///
+    /// # Errors
+    /// The engine failed.
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl_s: u32) -> Result<(), EngineError> {
+        let _ = ttl_s;
+        self.put(key, value)
+    }
+
+    /// Sends a recorded command in Redis's protocol as it is; `key` is its first key. Requires [`Capability::Command`].
+    ///
+    /// # Errors
+    /// The engine failed, refuses the command, or takes none.
+    fn command(&mut self, key: &[u8], command: &[u8]) -> Result<CommandReply, EngineError> {
+        let _ = (key, command);
+        Err(EngineError::Unsupported { engine: "this engine", what: "take recorded commands" })
+    }
 
     /// Deletes `key`; a missing key is no error.
     ///

@@ -38,6 +38,23 @@ fn every_engine_is_a_feature_and_every_feature_an_engine() {
     assert_eq!(usual, engines, "an engine that is no default is in nobody's build");
 }
 
+/// Engines that are no store: what is reached without storage, and without any store.
+const REFERENCES: [&str; 2] = ["map", "null"];
+
+#[test]
+fn the_pages_count_the_stores_as_the_registry_does() {
+    const NUMBERS: [&str; 13] =
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let Some(engines) = whole_registry() else { return };
+    let stores = engines.iter().filter(|info| !REFERENCES.contains(&info.name)).count();
+    assert_eq!(engines.len() - stores, REFERENCES.len());
+    let readme = std::fs::read_to_string(repository_file("README.md")).unwrap().replace('\n', " ");
+    let claim = format!("RocksDB and {} other [engines](docs/engines.md)", NUMBERS[stores - 1]);
+    assert!(readme.contains(&claim), "README.md is not current: it is to say \"{claim}\"");
+    let claim = format!("{} are key-value stores", NUMBERS[stores]);
+    assert!(manual().to_lowercase().contains(&claim), "docs/engines.md is not current: it is to say \"{claim}\"");
+}
+
 #[test]
 fn every_title_belongs_to_an_engine() {
     let Some(engines) = whole_registry() else { return };
@@ -116,9 +133,12 @@ fn the_manual_says_what_each_engine_can_do() {
         ("merge", can(Capability::Merge, "native", "get and put")),
         ("multi-get", can(Capability::MultiGet, "native", "one by one")),
         ("pipeline", can(Capability::Pipeline, "native", "one by one")),
+        ("time to live", can(Capability::TimeToLive, "yes", "kept for ever")),
+        ("recorded Redis commands", can(Capability::Command, "yes", "no")),
+        ("open loop on few connections", can(Capability::OpenLoop, "yes", "no")),
         ("bulk load", can(Capability::BulkLoad, "native", "puts")),
         ("options file", can(Capability::OptionsFile, "yes", "no")),
-        ("state in each interval", can(Capability::State, "yes", "no")),
+        ("state in each sample", can(Capability::State, "yes", "no")),
         ("persistent", on_disk),
     ] {
         let row = format!("\n| {what} |{cells}\n");

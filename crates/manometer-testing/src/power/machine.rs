@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
+use super::processor_state;
 use crate::skip::{Cause, skip};
 
 /// A guest without output for this time hangs: it prints its progress.
@@ -31,6 +32,8 @@ pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 /// A machine whose guests run one after another.
 pub struct Machine {
     directory: TempDir,
+    /// Loaded into user-mode-linux.
+    library: PathBuf,
     /// The test that is a guest's first process.
     init: &'static str,
 }
@@ -57,7 +60,7 @@ impl Machine {
         }
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("mount")).unwrap();
-        Some(Self { directory, init })
+        Some(Self { library: processor_state::compile(directory.path()), directory, init })
     }
 
     /// The directory that host and guest share.
@@ -91,6 +94,7 @@ impl Guest {
         let mut command = Command::new("linux.uml");
         command
             .env("PATH", PATH)
+            .env("LD_PRELOAD", &machine.library)
             .current_dir(directory)
             .args(["mem=128M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"])
             .arg(format!("init={}", own.display()))

@@ -8,6 +8,7 @@ mod device;
 mod guest;
 mod machine;
 mod marker;
+mod processor_state;
 mod record;
 mod recording;
 

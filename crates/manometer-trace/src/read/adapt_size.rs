@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     recognise: |head| head.fits(AdaptSize { time_unit_ns: TIME_UNIT_NS }),
     open: |source, options| {
         let format = AdaptSize { time_unit_ns: options.time_unit_ns.unwrap_or(TIME_UNIT_NS) };
-        Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
+        Ok(Box::new(Reader::new(Lines::new(source, format), options.kept())))
     },
 };
 

@@ -13,7 +13,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "memory accesses: l|s address in hex, number",
     settings: &[],
     recognise: |head| head.fits(Address),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Address), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Address), options.kept()))),
 };
 
 struct Address;

@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "the ARC paper's .lis: start blocks hint request",
     settings: &[],
     recognise: |head| head.fits(Arc),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Arc), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Arc), options.kept()))),
 };
 
 struct Arc;

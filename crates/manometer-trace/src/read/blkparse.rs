@@ -30,7 +30,7 @@ pub(crate) static FORMAT: Format = Format {
     recognise: |head| head.fits(Blkparse::new(b"D")) || head.fits(Blkparse::new(b"Q")),
     open: |mut source, options| {
         let format = Blkparse::new(if has_issues(&mut source) { b"D" } else { b"Q" });
-        Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
+        Ok(Box::new(Reader::new(Lines::new(source, format), options.kept())))
     },
 };
 

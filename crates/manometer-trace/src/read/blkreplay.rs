@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "blkreplay's .load: time ; sector ; sectors ; R|W ; delay ; duration",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Blkreplay::default()), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Blkreplay::default()), options.kept()))),
 };
 
 /// The start of the line that ends the text header.

@@ -19,7 +19,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "cache2k's benchmark traces: binary, a 32-bit number per request, big-endian",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Cache2k), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Cache2k), options.kept()))),
 };
 
 struct Cache2k;

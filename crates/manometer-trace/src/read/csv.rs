@@ -56,7 +56,7 @@ fn open(
     {
         in_unit(roles, format.time_unit_ns)?;
     }
-    Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
+    Ok(Box::new(Reader::new(Lines::new(source, format), options.kept())))
 }
 
 /// Sets the unit of times without one. Fails if there are none.
@@ -180,6 +180,7 @@ struct Fields<'a> {
     /// The key's id, if the line has one.
     id: Option<u64>,
     has_operation: bool,
+    scan_length: Option<u32>,
     count: u64,
     hits: Option<u64>,
     columns: usize,
@@ -188,7 +189,7 @@ struct Fields<'a> {
 impl Default for Fields<'_> {
     fn default() -> Self {
         let record = Record::new(TraceOperation::Get, 0);
-        Self { record, key: None, id: None, has_operation: false, count: 1, hits: None, columns: 0 }
+        Self { record, key: None, id: None, has_operation: false, scan_length: None, count: 1, hits: None, columns: 0 }
     }
 }
 
@@ -238,6 +239,9 @@ impl<'a> Fields<'a> {
                 self.has_operation = true;
             }
             Role::TimeToLive => record.ttl_s = Some(text::number_u32(field).ok_or("seconds to live")?),
+            Role::ScanLength => {
+                self.scan_length = Some(text::number_u32(field).ok_or("the records that a scan reads")?)
+            }
             Role::Offset => record.offset = Some(text::number(field).ok_or("an offset in bytes")?),
             Role::Device => record.device = text::number_u32(field).ok_or("the number of a device")?,
             Role::Succeeded => record.succeeded = Some(flag(field).ok_or("1 or 0")?),
@@ -251,6 +255,9 @@ impl<'a> Fields<'a> {
         self.record.key = self.key_id(sink)?;
         if let Some(hits) = self.hits.filter(|_| self.record.operation == TraceOperation::Get) {
             self.record.succeeded = if hits >= self.count { Some(true) } else { (hits == 0).then_some(false) };
+        }
+        if let Some(details) = sink.details().filter(|_| self.scan_length.is_some()) {
+            details.scan(None, self.scan_length, false);
         }
         sink.run(self.record, self.count, 0, 0);
         Ok(())

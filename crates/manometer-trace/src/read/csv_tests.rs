@@ -149,3 +149,11 @@ fn a_count_of_requests_cannot_fill_the_memory() {
     }
     assert!(batch.capacity() < 2 * crate::BATCH_RECORDS);
 }
+
+#[test]
+fn the_length_of_a_scan_and_the_bytes_of_keys_are_details() {
+    let read = crate::read::tests::details(&FORMAT, b"key,op,scan_length,op_count\nuser1,scan,40,1\n\"a,b\",get,,2\n");
+    assert_eq!((read[0].key.as_deref(), read[0].scan_length), (Some(&b"user1"[..]), Some(40)));
+    assert_eq!(read.len(), 3);
+    assert!(read[1..].iter().all(|one| one.key.as_deref() == Some(b"a,b") && one.scan_length.is_none()));
+}

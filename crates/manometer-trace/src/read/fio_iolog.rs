@@ -39,7 +39,7 @@ fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader
     let waits = memchr::memmem::find(&bytes[..bytes.len().min(LOOKED_BYTES)], b" wait ").is_some();
     // Without waits the times of requests are unknown.
     let format = Iolog { version: None, time_ns: waits.then_some(0), files: HashMap::new() };
-    Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
+    Ok(Box::new(Reader::new(Lines::new(source, format), options.kept())))
 }
 
 struct Iolog {

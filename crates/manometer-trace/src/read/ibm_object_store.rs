@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "IBM object store: time REST.GET.OBJECT object size [from to]",
     settings: &[],
     recognise: |head| head.fits(ObjectStore),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, ObjectStore), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, ObjectStore), options.kept()))),
 };
 
 struct ObjectStore;

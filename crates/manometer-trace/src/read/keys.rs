@@ -12,7 +12,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "one key per line",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Keys), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Keys), options.kept()))),
 };
 
 /// Lines of one word each.

@@ -19,7 +19,7 @@ pub(crate) static FORMAT: Format = Format {
     recognise: |head| head.fits(KvReplay { time_unit_ns: TIME_UNIT_NS }),
     open: |source, options| {
         let format = KvReplay { time_unit_ns: options.time_unit_ns.unwrap_or(TIME_UNIT_NS) };
-        Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
+        Ok(Box::new(Reader::new(Lines::new(source, format), options.kept())))
     },
 };
 

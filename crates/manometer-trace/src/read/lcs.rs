@@ -5,6 +5,7 @@
 //! on 8 bits of operation and 24 of tenant, from version 3 on `u32` time to live, `i64` next access, and from version
 //! 4 on 1, 2, 4, 8 or 16 features of 4 bytes, which are not kept.
 
+use crate::details::Kept;
 use crate::error::{RecordFault, TraceError};
 use crate::format::Format;
 use crate::reader::{FixedFormat, FixedRecords, Reader, TraceReader};
@@ -38,22 +39,22 @@ fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader
     }
     let version = u64_at(head, 8);
     source.consume(HEADER_BYTES);
-    let keep = options.keep_keys;
+    let kept = options.kept();
     Ok(match version {
-        1 => boxed::<24>(source, version, keep),
-        2 => boxed::<28>(source, version, keep),
-        3 => boxed::<36>(source, version, keep),
-        4 => boxed::<40>(source, version, keep),
-        5 => boxed::<44>(source, version, keep),
-        6 => boxed::<52>(source, version, keep),
-        7 => boxed::<68>(source, version, keep),
-        8 => boxed::<100>(source, version, keep),
+        1 => boxed::<24>(source, version, kept),
+        2 => boxed::<28>(source, version, kept),
+        3 => boxed::<36>(source, version, kept),
+        4 => boxed::<40>(source, version, kept),
+        5 => boxed::<44>(source, version, kept),
+        6 => boxed::<52>(source, version, kept),
+        7 => boxed::<68>(source, version, kept),
+        8 => boxed::<100>(source, version, kept),
         _ => return Err(damaged(format!("the version is {version}: expected 1 to 8"))),
     })
 }
 
-fn boxed<const SIZE: usize>(source: Source, version: u64, keep_keys: bool) -> Box<dyn TraceReader> {
-    Box::new(Reader::new(FixedRecords::<_, SIZE>::new(source, Lcs { version }), keep_keys))
+fn boxed<const SIZE: usize>(source: Source, version: u64, kept: Kept) -> Box<dyn TraceReader> {
+    Box::new(Reader::new(FixedRecords::<_, SIZE>::new(source, Lcs { version }), kept))
 }
 
 struct Lcs {

@@ -12,7 +12,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "the LIRS authors' .trc: one number per line, `*` for a breakpoint",
     settings: &[],
     recognise: |head| head.fits(Lirs),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Lirs), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Lirs), options.kept()))),
 };
 
 struct Lirs;

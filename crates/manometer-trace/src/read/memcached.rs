@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "memcached's watch: ts= gid= type= key= status= ...",
     settings: &[],
     recognise: |head| head.fits(WatchFormat::default()),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, WatchFormat::default()), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, WatchFormat::default()), options.kept()))),
 };
 
 #[derive(Default)]
@@ -31,8 +31,12 @@ impl LineFormat for WatchFormat {
     }
 
     fn line(&mut self, line: &[u8], sink: &mut RecordSink) -> Result<(), RecordFault> {
-        // The server's answer to the command, and its notice of skipped lines.
-        if line.is_empty() || line == b"OK" || line.starts_with(b"skipped=") || line.starts_with(b"[skipped") {
+        if let Some(skipped) = skipped_lines(line) {
+            sink.lose(skipped);
+            sink.skip();
+            return Ok(());
+        }
+        if line.is_empty() || line == b"OK" {
             sink.skip();
             return Ok(());
         }
@@ -87,6 +91,14 @@ impl LineFormat for WatchFormat {
     }
 }
 
+/// The lines that the server left out because its watcher was too slow, where `line` says so: `skipped=7`, `[skipped: 7]`.
+/// A notice without a number is one.
+fn skipped_lines(line: &[u8]) -> Option<u64> {
+    let rest = line.strip_prefix(b"[").unwrap_or(line).strip_prefix(b"skipped")?;
+    let digits: Vec<u8> = rest.iter().copied().filter(u8::is_ascii_digit).collect();
+    Some(text::number(&digits).unwrap_or(1))
+}
+
 /// Seconds and whole microseconds, with a point between.
 fn time_ns(text: &[u8]) -> Option<u64> {
     let at = memchr::memchr(b'.', text)?;
@@ -122,7 +134,7 @@ fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::tests::{damage, found, records};
+    use crate::read::tests::{damage, found, reader, records};
 
     /// Lines of memcached 1.6.18.
     const TRACE: &[u8] = b"OK\r\n\
@@ -143,6 +155,19 @@ mod tests {
         assert_eq!((read[2].key, read[2].ttl_s), (crate::key_id("k%25é".as_bytes()), Some(100)));
         assert_eq!(read[3].succeeded, Some(false));
         assert_eq!(time_ns(b"10.57"), Some(10_000_057_000));
+    }
+
+    #[test]
+    fn what_the_server_left_out_is_counted() {
+        assert_eq!(
+            ["skipped=12", "[skipped: 3]", "skipped"].map(|line| skipped_lines(line.as_bytes())),
+            [Some(12), Some(3), Some(1)]
+        );
+        assert_eq!(skipped_lines(b"ts=1.5 gid=1"), None);
+        let trace = [TRACE, b"skipped=12\n", &TRACE[4..]].concat();
+        let mut reader = reader(&FORMAT, &trace);
+        assert_eq!(crate::read_first(&mut *reader, 100).0.len(), 8);
+        assert_eq!(reader.lost(), 12);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "Meta's block traces: CSV with the columns op_time, block_id, io_size, io_offset, op_name ...",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, MetaBlock::default()), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, MetaBlock::default()), options.kept()))),
 };
 
 fn recognise(head: &Head) -> bool {

@@ -13,7 +13,7 @@ pub(crate) static FORMAT: Format = Format {
     settings: &[],
     recognise,
     open: |source, options| {
-        Ok(Box::new(Reader::new(Lines::new(source, Csv::with_header(FORMAT.name)), options.keep_keys)))
+        Ok(Box::new(Reader::new(Lines::new(source, Csv::with_header(FORMAT.name)), options.kept())))
     },
 };
 

@@ -24,7 +24,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "MSR Cambridge: timestamp,hostname,disk,type,offset,size,response",
     settings: &[],
     recognise: |head| head.fits(Msr::default()),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Msr::default()), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Msr::default()), options.kept()))),
 };
 
 #[derive(Default)]

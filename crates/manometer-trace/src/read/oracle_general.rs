@@ -18,7 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "libCacheSim's oracleGeneral: binary, 24 bytes per record",
     settings: &[],
     recognise,
-    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, OracleGeneral), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, OracleGeneral), options.kept()))),
 };
 
 struct OracleGeneral;

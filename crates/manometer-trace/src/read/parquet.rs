@@ -8,11 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, BinaryArray, RecordBatch, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
 
 use crate::ReadOptions;
+use crate::columns::detailed_schema;
 use crate::error::{RecordFault, TraceError};
 use crate::format::{Format, Head};
 use crate::reader::{BATCH_RECORDS, Reader, RecordDecoder, RecordSink, TraceReader};
@@ -22,9 +23,8 @@ use crate::source::Source;
 use super::operation_name::operation;
 
 const MAGIC: &[u8] = b"PAR1";
-/// The columns read.
-const COLUMNS: [&str; 11] =
-    ["time_ns", "op", "key", "key_text", "key_size", "value_size", "client", "ttl_s", "offset", "device", "succeeded"];
+/// The most requests that are kept together as one command.
+const COMMAND_KEYS_MAX: usize = 131_072;
 
 /// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
@@ -41,7 +41,7 @@ fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader
         return Err(TraceError::Wrong(what.to_owned()));
     };
     let rows = guarded(|| rows(file)).map_err(|what| damaged(0, what))?;
-    Ok(Box::new(Reader::new(Parquet { rows, row: 0 }, options.keep_keys)))
+    Ok(Box::new(Reader::new(Parquet { rows, row: 0, ahead: None }, options.kept())))
 }
 
 fn damaged(offset: u64, what: RecordFault) -> TraceError {
@@ -59,7 +59,9 @@ fn rows(file: File) -> Result<ParquetRecordBatchReader, RecordFault> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(wrong)?;
     let fields = builder.schema().fields();
-    let wanted: Vec<usize> = (0..fields.len()).filter(|at| COLUMNS.contains(&fields[*at].name().as_str())).collect();
+    let columns = detailed_schema();
+    let is_known = |at: &usize| columns.column_with_name(fields[*at].name()).is_some();
+    let wanted: Vec<usize> = (0..fields.len()).filter(is_known).collect();
     if !wanted.iter().any(|at| ["key", "key_text"].contains(&fields[*at].name().as_str())) {
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         return Err(format!("its columns are {}: expected one called `key`", names.join(", ")).into());
@@ -72,27 +74,51 @@ struct Parquet {
     rows: ParquetRecordBatchReader,
     /// The number of good rows.
     row: u64,
+    /// Rows that were read and not yet put.
+    ahead: Option<RecordBatch>,
 }
 
 impl RecordDecoder for Parquet {
     fn fill(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
-        while sink.room() > 0 {
-            let row = self.row;
-            let batch = guarded(|| match self.rows.next() {
-                None => Ok(None),
-                Some(Err(error)) => Err(format!("after row {row} it cannot be read: {error}").into()),
-                Some(Ok(batch)) => Ok(Some(batch)),
-            });
-            let Some(batch) = batch.map_err(|what| damaged(0, what))? else { return Ok(()) };
-            put(&batch, sink).map_err(|what| damaged(0, what))?;
-            self.row += batch.num_rows() as u64;
+        loop {
+            let Some(batch) = self.ahead.take().map_or_else(|| self.next(), |batch| Ok(Some(batch)))? else {
+                return Ok(());
+            };
+            // The requests of one command belong to one batch.
+            let rows = if sink.room() > 0 { batch.num_rows() } else { joined_rows(&batch, sink)? };
+            put(&batch.slice(0, rows), sink).map_err(|what| damaged(0, what))?;
+            self.row += rows as u64;
+            if rows < batch.num_rows() {
+                self.ahead = Some(batch.slice(rows, batch.num_rows() - rows));
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
+impl Parquet {
+    fn next(&mut self) -> Result<Option<RecordBatch>, TraceError> {
+        let row = self.row;
+        let batch = guarded(|| match self.rows.next() {
+            None => Ok(None),
+            Some(Err(error)) => Err(format!("after row {row} it cannot be read: {error}").into()),
+            Some(Ok(batch)) => Ok(Some(batch)),
+        });
+        batch.map_err(|what| damaged(0, what))
+    }
+}
+
+/// How many of the first rows belong to the command of the request before them; none of a command that is too long.
+fn joined_rows(batch: &RecordBatch, sink: &RecordSink) -> Result<usize, TraceError> {
+    if sink.len() >= COMMAND_KEYS_MAX {
+        return Ok(0);
+    }
+    let joined = numbers(batch, "joined").map_err(|what| damaged(0, what))?;
+    Ok((0..batch.num_rows()).take_while(|row| number_at(joined.as_ref(), *row) == Some(1)).count())
+}
+
 /// A column of numbers of any width.
-fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt64Array>, RecordFault> {
+fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<UInt64Array>, RecordFault> {
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let wide = cast(column, &DataType::UInt64).map_err(|error| format!("column `{name}`: {error}"))?;
     if wide.null_count() > column.null_count() {
@@ -102,10 +128,18 @@ fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt6
 }
 
 /// A column of texts or bytes.
-fn texts(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::BinaryArray>, RecordFault> {
+fn texts(batch: &RecordBatch, name: &str) -> Result<Option<BinaryArray>, RecordFault> {
     let Some(column) = batch.column_by_name(name) else { return Ok(None) };
     let bytes = cast(column, &DataType::Binary).map_err(|error| format!("column `{name}`: {error}"))?;
     Ok(Some(bytes.as_binary::<i32>().clone()))
+}
+
+fn number_at(column: Option<&UInt64Array>, row: usize) -> Option<u64> {
+    column.filter(|column| column.is_valid(row)).map(|column| column.value(row))
+}
+
+fn bytes_at(column: Option<&BinaryArray>, row: usize) -> Option<&[u8]> {
+    column.filter(|column| column.is_valid(row)).map(|column| column.value(row))
 }
 
 fn put(batch: &RecordBatch, sink: &mut RecordSink) -> Result<(), RecordFault> {
@@ -121,21 +155,21 @@ fn put(batch: &RecordBatch, sink: &mut RecordSink) -> Result<(), RecordFault> {
         None if number_columns[1].is_none() => texts(batch, "key")?,
         key_texts => key_texts,
     };
+    let details = DetailColumns::of(batch)?;
     for row in 0..batch.num_rows() {
-        let number = |column: usize| {
-            number_columns[column].as_ref().and_then(|column| column.is_valid(row).then(|| column.value(row)))
-        };
+        let number = |column: usize| number_at(number_columns[column].as_ref(), row);
         let narrow = |column: usize| -> Result<Option<u32>, RecordFault> {
             let wide = |_| RecordFault::from(format!("column `{}` has a number of more than 32 bits", columns[column]));
             number(column).map(u32::try_from).transpose().map_err(wide)
         };
-        let text = key_texts.as_ref().and_then(|texts| texts.is_valid(row).then(|| texts.value(row)));
+        let text = bytes_at(key_texts.as_ref(), row);
         let id = text.map(|text| sink.key_as(number(1), text)).transpose()?;
         let key = number(1).or(id).ok_or("a row has no key")?;
         let operation = match operations.as_ref().map(|names| names.value(row)) {
             None => TraceOperation::Get,
             Some(name) => operation(name).ok_or_else(|| unknown(name))?,
         };
+        details.put(row, sink)?;
         sink.push(Record {
             time_ns: number(0),
             key,
@@ -150,6 +184,43 @@ fn put(batch: &RecordBatch, sink: &mut RecordSink) -> Result<(), RecordFault> {
         });
     }
     Ok(())
+}
+
+/// The columns of what a trace records beyond records.
+struct DetailColumns {
+    scan_length: Option<UInt64Array>,
+    scan_end: Option<BinaryArray>,
+    scan_backward: Option<UInt64Array>,
+    command: Option<BinaryArray>,
+    joined: Option<UInt64Array>,
+}
+
+impl DetailColumns {
+    fn of(batch: &RecordBatch) -> Result<Self, RecordFault> {
+        Ok(Self {
+            scan_length: numbers(batch, "scan_length")?,
+            scan_end: texts(batch, "scan_end")?,
+            scan_backward: numbers(batch, "scan_backward")?,
+            command: texts(batch, "command")?,
+            joined: numbers(batch, "joined")?,
+        })
+    }
+
+    /// Puts what they hold of `row`, if that is kept.
+    fn put(&self, row: usize, sink: &mut RecordSink) -> Result<(), RecordFault> {
+        let Some(details) = sink.details() else { return Ok(()) };
+        let wide = |_| RecordFault::from("column `scan_length` has a number of more than 32 bits");
+        let length = number_at(self.scan_length.as_ref(), row).map(u32::try_from).transpose().map_err(wide)?;
+        let is_backward = number_at(self.scan_backward.as_ref(), row) == Some(1);
+        details.scan(bytes_at(self.scan_end.as_ref(), row), length, is_backward);
+        if let Some(command) = bytes_at(self.command.as_ref(), row) {
+            details.command(command);
+        }
+        if number_at(self.joined.as_ref(), row) == Some(1) {
+            details.join();
+        }
+        Ok(())
+    }
 }
 
 fn unknown(name: &[u8]) -> Cow<'static, str> {

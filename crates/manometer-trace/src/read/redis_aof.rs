@@ -31,7 +31,7 @@ pub(crate) static FORMAT: Format = Format {
     recognise,
     open: |source, options| {
         let format = Aof { source, words: Vec::new(), kept: Vec::new(), time_ns: None, database: 0 };
-        Ok(Box::new(Reader::new(format, options.keep_keys)))
+        Ok(Box::new(Reader::new(format, options.kept())))
     },
 };
 

@@ -9,6 +9,8 @@ use crate::text;
 
 /// The most keys of one command.
 const KEYS_MAX: usize = 65_536;
+/// The longest command that is kept as it stands, in bytes.
+const COMMAND_BYTES_MAX: usize = 256 << 10;
 
 /// A word of a command; of long values only the length.
 #[derive(Debug, Clone)]
@@ -81,21 +83,35 @@ pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut RecordSi
     };
     let name = name.text().to_ascii_lowercase();
     let (Some(shape), Some((key, values))) = (shape(&name), arguments.split_first()) else {
+        if asks_for_data(&name) {
+            sink.lose(1);
+        }
         sink.skip();
         return Ok(());
     };
     if arguments.len() > KEYS_MAX {
         return Err(format!("the command has {} words: expected {KEYS_MAX} at most", arguments.len()).into());
     }
+    if let Some(details) = sink.details()
+        && needs_command(&name, arguments)
+        && let Some(command) = encoded(&name, arguments)
+    {
+        details.command(&command);
+    }
+    let begin = sink.len();
     match shape {
         Shape::Key(operation) => push(operation, key, None, base, sink),
         Shape::KeyAndValues(operation) => {
             let size = values.iter().fold(0_u64, |sum, value| sum.saturating_add(value.size));
             push(operation, key, Some(size), base, sink)
         }
-        Shape::Keys(operation) => arguments.iter().try_for_each(|key| push(operation, key, None, base, sink)),
+        Shape::Keys(operation) => arguments.iter().try_for_each(|key| {
+            join_after(begin, sink);
+            push(operation, key, None, base, sink)
+        }),
         Shape::Pairs(operation) => arguments.chunks_exact(2).try_for_each(|pair| {
             let [key, value] = pair else { return Ok(()) };
+            join_after(begin, sink);
             push(operation, key, Some(value.size), base, sink)
         }),
         Shape::Expiring(unit_ms) => {
@@ -123,6 +139,115 @@ fn push(
     let key_size = u32::try_from(text.len()).ok();
     sink.push(Record { key: id, key_size, operation, value_size: size, ..base });
     Ok(())
+}
+
+/// Joins the next request to the one before it, unless it is the first of its command, at the place `begin`.
+fn join_after(begin: usize, sink: &mut RecordSink) {
+    let is_first = sink.len() == begin;
+    if let Some(details) = sink.details().filter(|_| !is_first) {
+        details.join();
+    }
+}
+
+/// Whether a command of an unknown shape reads or changes data: a replay lacks it.
+fn asks_for_data(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"expire"
+            | b"pexpire"
+            | b"expireat"
+            | b"pexpireat"
+            | b"persist"
+            | b"ttl"
+            | b"pttl"
+            | b"expiretime"
+            | b"pexpiretime"
+            | b"type"
+            | b"touch"
+            | b"rename"
+            | b"renamenx"
+            | b"copy"
+            | b"move"
+            | b"sort"
+            | b"sort_ro"
+            | b"lmove"
+            | b"blmove"
+            | b"rpoplpush"
+            | b"brpoplpush"
+            | b"blpop"
+            | b"brpop"
+            | b"lmpop"
+            | b"blmpop"
+            | b"bzpopmin"
+            | b"bzpopmax"
+            | b"zmpop"
+            | b"bzmpop"
+            | b"smove"
+            | b"sinterstore"
+            | b"sunionstore"
+            | b"sdiffstore"
+            | b"sintercard"
+            | b"zunionstore"
+            | b"zinterstore"
+            | b"zdiffstore"
+            | b"zrangestore"
+            | b"zdiff"
+            | b"zinter"
+            | b"zunion"
+            | b"zintercard"
+            | b"xread"
+            | b"xreadgroup"
+            | b"xack"
+            | b"xclaim"
+            | b"xautoclaim"
+            | b"xpending"
+            | b"pfmerge"
+            | b"bitop"
+            | b"eval"
+            | b"evalsha"
+            | b"fcall"
+            | b"scan"
+            | b"keys"
+            | b"randomkey"
+            | b"flushdb"
+            | b"flushall"
+            | b"geosearchstore"
+            | b"georadius"
+            | b"georadiusbymember"
+    )
+}
+
+/// Whether a request's operation, sizes and time to live do not say all that the command asks for. Commands with a moment
+/// of expiry do: it lies in the past when they are replayed.
+fn needs_command(name: &[u8], arguments: &[Argument]) -> bool {
+    let has = |words: &[&[u8]]| {
+        let mut options =
+            arguments.get(2..).unwrap_or_default().iter().map(|option| option.text().to_ascii_lowercase());
+        options.any(|option| words.contains(&&*option))
+    };
+    match name {
+        b"get" | b"mget" | b"setex" | b"psetex" => false,
+        b"del" => arguments.len() > 1,
+        b"set" => has(&[b"nx", b"xx", b"get", b"keepttl"]) && !has(&[b"exat", b"pxat"]),
+        b"getex" => !arguments.iter().any(|option| matches!(&*option.text().to_ascii_lowercase(), b"exat" | b"pxat")),
+        b"restore" => !has(&[b"absttl"]),
+        _ => true,
+    }
+}
+
+/// The command in Redis's protocol; `None` if it is too long, or not all of it was kept.
+fn encoded(name: &[u8], arguments: &[Argument]) -> Option<Vec<u8>> {
+    let mut command = format!("*{}\r\n", arguments.len() + 1).into_bytes();
+    for word in std::iter::once(Some(name)).chain(arguments.iter().map(|argument| argument.bytes.as_deref())) {
+        let word = word?;
+        command.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        command.extend_from_slice(word);
+        command.extend_from_slice(b"\r\n");
+        if command.len() > COMMAND_BYTES_MAX {
+            return None;
+        }
+    }
+    Some(command)
 }
 
 /// Whether `SET` has a condition, and the value's time to live.

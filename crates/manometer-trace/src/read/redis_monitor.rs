@@ -20,7 +20,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "redis MONITOR: time [database client] \"command\" \"argument\" ...",
     settings: &[],
     recognise: |head| head.fits(Monitor),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Monitor), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Monitor), options.kept()))),
 };
 
 struct Monitor;
@@ -111,7 +111,7 @@ fn unescaped(word: &[u8]) -> Result<Cow<'_, [u8]>, RecordFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::tests::{damage, found, records};
+    use crate::read::tests::{damage, details, found, reader, records};
 
     /// Lines of Redis 7.0.15.
     const TRACE: &[u8] = br#"OK
@@ -156,6 +156,44 @@ mod tests {
         assert_eq!((read[10].device, read[10].ttl_s), (1, Some(30)));
         // The same key in another database is another key, and the script another client.
         assert!(read[11].key != read[1].key && read[11].client != read[1].client);
+    }
+
+    #[test]
+    fn commands_that_an_operation_does_not_tell_are_kept_as_they_are() {
+        let read = details(&FORMAT, TRACE);
+        let commands: Vec<(usize, &str)> =
+            read.iter().enumerate().filter_map(|(at, one)| Some((at, one.command.as_deref()?))).collect();
+        let expected = [
+            (5, "*5\r\n$4\r\nmset\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$2\r\n22\r\n"),
+            (7, "*3\r\n$3\r\ndel\r\n$1\r\na\r\n$1\r\nb\r\n"),
+            (9, "*3\r\n$6\r\nappend\r\n$5\r\nkey:1\r\n$4\r\nmore\r\n"),
+            (12, "*3\r\n$5\r\nhscan\r\n$1\r\nh\r\n$1\r\n0\r\n"),
+        ];
+        assert_eq!(commands, expected);
+        let joined: Vec<usize> = (0..read.len()).filter(|at| read[*at].is_joined).collect();
+        assert_eq!(joined, [4, 6, 8], "the second keys of MGET, MSET and DEL");
+        assert_eq!(read[2].key.as_deref(), Some(&b"k\"q\\\x00\xff"[..]));
+    }
+
+    #[test]
+    fn a_moment_of_expiry_is_not_sent_again() {
+        let line = |words: &str| format!("1.5 [0 a] {words}\n");
+        let has_command = |words: &str| details(&FORMAT, line(words).as_bytes())[0].command.is_some();
+        assert!(has_command(r#""SET" "k" "v" "NX""#) && has_command(r#""GETEX" "k" "EX" "5""#));
+        for words in
+            [r#""SET" "k" "nx""#, r#""SET" "k" "v" "NX" "PXAT" "1795319020000""#, r#""GETEX" "k" "EXAT" "1795319020""#]
+        {
+            assert!(!has_command(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn requests_that_no_operation_expresses_are_counted() {
+        let trace =
+            [TRACE, b"1795319020.2 [0 a:1] \"EXPIRE\" \"key:1\" \"5\"\n1795319020.3 [0 a:1] \"INFO\"\n"].concat();
+        let mut reader = reader(&FORMAT, &trace);
+        assert_eq!(crate::read_first(&mut *reader, 100).0.len(), 13);
+        assert_eq!((reader.lost(), reader.skipped()), (1, 4));
     }
 
     #[test]

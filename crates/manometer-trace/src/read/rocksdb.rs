@@ -39,7 +39,7 @@ pub(crate) static FORMAT: Format = Format {
     recognise: |head: &Head| head.bytes.get(ENTRY_BYTES..).is_some_and(|payload| payload.starts_with(MAGIC)),
     open: |source, options| {
         let format = RocksDb { source, version: None, write: None, ended: false };
-        Ok(Box::new(Reader::new(format, options.keep_keys)))
+        Ok(Box::new(Reader::new(format, options.kept())))
     },
 };
 
@@ -133,12 +133,19 @@ impl RocksDb {
             GET | SEEK | SEEK_FOR_PREVIOUS => {
                 let operation = if kind == GET { TraceOperation::Get } else { TraceOperation::Scan };
                 let (family, key) = payload.family_and_key(kind)?;
+                let end = if kind == GET { None } else { payload.bound(kind == SEEK_FOR_PREVIOUS)? };
                 let id = sink.key_in(family, key)?;
+                if let Some(details) = sink.details().filter(|_| kind != GET) {
+                    details.scan(end, None, kind == SEEK_FOR_PREVIOUS);
+                }
                 sink.push(record(operation, family, key, time_ns, id));
             }
             MULTI_GET => {
-                for (family, key) in payload.families_and_keys()? {
+                for (place, (family, key)) in payload.families_and_keys()?.into_iter().enumerate() {
                     let id = sink.key_in(family, key)?;
+                    if let Some(details) = sink.details().filter(|_| place > 0) {
+                        details.join();
+                    }
                     sink.push(record(TraceOperation::Get, family, key, time_ns, id));
                 }
             }
@@ -245,6 +252,10 @@ fn fixed_u32(bytes: &mut &[u8]) -> Result<u32, RecordFault> {
     Ok(u32::from_le_bytes(*number))
 }
 
+/// The bits of an iteration's bounds in the map of an entry's fields.
+const LOWER_BOUND_BIT: u32 = 6;
+const UPPER_BOUND_BIT: u32 = 7;
+
 /// The fields of an entry.
 struct Payload<'a> {
     bytes: &'a [u8],
@@ -282,6 +293,13 @@ impl<'a> Payload<'a> {
         Ok((family, slice(&mut self.bytes)?))
     }
 
+    /// The bound in the direction of an iteration: the upper one, or the lower one where it goes `backward`.
+    fn bound(&mut self, backward: bool) -> Result<Option<&'a [u8]>, RecordFault> {
+        let lower = if self.has(LOWER_BOUND_BIT) { Some(slice(&mut self.bytes)?) } else { None };
+        let upper = if self.has(UPPER_BOUND_BIT) { Some(slice(&mut self.bytes)?) } else { None };
+        Ok(if backward { lower } else { upper }.filter(|bound| !bound.is_empty()))
+    }
+
     fn families_and_keys(&mut self) -> Result<Vec<(u32, &'a [u8])>, RecordFault> {
         if !(self.has(8) && self.has(9) && self.has(10)) {
             return Err("a request for several keys lacks their number, families or texts".into());
@@ -299,7 +317,7 @@ impl<'a> Payload<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::tests::{damage, found, records};
+    use crate::read::tests::{damage, details, found, records};
 
     fn entry(kind: u8, payload: &[u8]) -> Vec<u8> {
         let mut bytes = 5_000_000_u64.to_le_bytes().to_vec();
@@ -356,6 +374,27 @@ mod tests {
         assert_eq!(read.iter().map(|record| record.operation).collect::<Vec<_>>(), expected);
         assert_eq!(read.iter().map(|record| record.device).collect::<Vec<_>>(), [0, 1, 0, 0, 5]);
         assert!(read[1].key != read[0].key && read[2].key == read[0].key);
+    }
+
+    #[test]
+    fn bounds_of_iterations_and_the_keys_of_one_request_are_kept() {
+        let with_map = |map: u64, rest: &[u8]| [&map.to_le_bytes()[..], rest].concat();
+        let trace = [
+            header("0.2"),
+            entry(SEEK, &with_map(0b1111 << 4, b"\0\0\0\0\x01m\x01a\x01z")),
+            entry(SEEK_FOR_PREVIOUS, &with_map(0b1111 << 4, b"\0\0\0\0\x01m\x01a\x01z")),
+            entry(SEEK, &with_map(0b11 << 4, b"\0\0\0\0\x01m")),
+            entry(MULTI_GET, &with_map(7 << 8, b"\x02\0\0\0\x08\0\0\0\0\x05\0\0\0\x04\x01a\x01b")),
+        ];
+        let read = details(&FORMAT, &trace.concat());
+        let of = |at: usize| (read[at].key.as_deref(), read[at].scan_end.as_deref(), read[at].is_backward);
+        assert_eq!(of(0), (Some(&b"m"[..]), Some(&b"z"[..]), false));
+        assert_eq!(of(1), (Some(&b"m"[..]), Some(&b"a"[..]), true));
+        assert_eq!(of(2), (Some(&b"m"[..]), None, false));
+        assert_eq!((read[3].is_joined, read[4].is_joined), (false, true));
+        let (_, text) =
+            damage(&FORMAT, &[header("0.2"), entry(SEEK, &with_map(7 << 4, b"\0\0\0\0\x01m\x05"))].concat());
+        assert!(text.contains("beyond its entry"), "{text}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "RocksDB's query trace as text: hex key, type, column family, value size, time",
     settings: &[],
     recognise: |head| head.fits(RocksDbText::default()),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, RocksDbText::default()), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, RocksDbText::default()), options.kept()))),
 };
 
 #[derive(Default)]

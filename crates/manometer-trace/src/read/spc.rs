@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "SPC (UMass): application unit,address,size,R|W,time",
     settings: &[],
     recognise: |head| head.fits(Spc),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Spc), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Spc), options.kept()))),
 };
 
 struct Spc;

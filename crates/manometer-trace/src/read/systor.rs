@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     about: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size",
     settings: &[],
     recognise: |head| head.fits(Systor),
-    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Systor), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Systor), options.kept()))),
 };
 
 struct Systor;

@@ -1,6 +1,6 @@
 //! Helpers for the tests of formats.
 
-use crate::{BATCH_RECORDS, Format, ReadOptions, Record, TraceError, open_stream};
+use crate::{BATCH_RECORDS, Format, ReadOptions, Record, TraceError, TraceReader, open_stream};
 
 /// All records of a good trace.
 pub(crate) fn records(format: &'static Format, trace: &[u8]) -> Vec<Record> {
@@ -43,4 +43,42 @@ fn all(options: &ReadOptions, trace: &[u8]) -> (Vec<Record>, Option<TraceError>)
         }
         assert!(records.len() < 100 * BATCH_RECORDS);
     }
+}
+
+/// A reader of the trace that keeps details.
+pub(crate) fn reader(format: &'static Format, trace: &[u8]) -> Box<dyn TraceReader> {
+    let options = ReadOptions { format: Some(format), keep_details: true, ..ReadOptions::default() };
+    open_stream(Box::new(std::io::Cursor::new(trace.to_vec())), &options).unwrap().reader
+}
+
+/// The details of one request.
+#[derive(Debug, PartialEq)]
+pub(crate) struct OwnedDetails {
+    pub(crate) key: Option<Vec<u8>>,
+    pub(crate) scan_end: Option<Vec<u8>>,
+    pub(crate) scan_length: Option<u32>,
+    pub(crate) is_backward: bool,
+    pub(crate) command: Option<String>,
+    pub(crate) is_joined: bool,
+}
+
+/// The details of every request of a good trace.
+pub(crate) fn details(format: &'static Format, trace: &[u8]) -> Vec<OwnedDetails> {
+    let mut reader = reader(format, trace);
+    let (mut batch, mut all) = (Vec::new(), Vec::new());
+    while reader.read(&mut batch).unwrap() > 0 {
+        let details = reader.details().unwrap();
+        all.extend((0..batch.len()).map(|at| {
+            let one = details.of(at);
+            OwnedDetails {
+                key: one.key.map(<[u8]>::to_vec),
+                scan_end: one.scan_end.map(<[u8]>::to_vec),
+                scan_length: one.scan_length,
+                is_backward: one.is_backward,
+                command: one.command.map(|command| String::from_utf8_lossy(command).into_owned()),
+                is_joined: one.is_joined,
+            }
+        }));
+    }
+    all
 }

@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     settings: &[],
     recognise: |head| head.fits(Csv::of(FORMAT.name, COLUMNS.to_vec()).exactly()),
     open: |source, options| {
-        Ok(Box::new(Reader::new(Lines::new(source, Csv::of(FORMAT.name, COLUMNS.to_vec())), options.keep_keys)))
+        Ok(Box::new(Reader::new(Lines::new(source, Csv::of(FORMAT.name, COLUMNS.to_vec())), options.kept())))
     },
 };
 

@@ -28,7 +28,7 @@ pub(crate) static FORMAT_1: Format = Format {
     about: "VMware's vscsi, version 1: binary, 32 bytes per record",
     settings: &[],
     recognise: |head| recognise(head, &Version1),
-    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version1), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version1), options.kept()))),
 };
 
 /// Version 2's entry in the registry.
@@ -37,7 +37,7 @@ pub(crate) static FORMAT_2: Format = Format {
     about: "VMware's vscsi, version 2: binary, 40 bytes per record",
     settings: &[],
     recognise: |head| recognise(head, &Version2),
-    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version2), options.keep_keys))),
+    open: |source, options| Ok(Box::new(Reader::new(FixedRecords::new(source, Version2), options.kept()))),
 };
 
 struct Version1;

@@ -30,7 +30,9 @@ impl MissingInserts {
             match trace.read(&mut batch) {
                 Ok(0) => return Ok(Self { missing: keys.into_inserts(), read: trace, damage }),
                 Ok(_) => {
-                    batch.iter().filter(|record| !record.operation.is_block()).for_each(|record| keys.add(record));
+                    for record in batch.iter().filter(|record| !record.operation.is_block()) {
+                        keys.add(record);
+                    }
                     keys.need_room()?;
                 }
                 Err(error @ TraceError::Damaged { .. }) => damage = Some(error),

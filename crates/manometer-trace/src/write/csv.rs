@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use super::{DroppedFields, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceBatch, TraceWriter, failed};
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::record::Record;
@@ -28,9 +28,9 @@ struct Csv {
 }
 
 impl TraceWriter for Csv {
-    fn write(&mut self, records: &[Record], keys: Option<&KeyTable>) -> Result<(), TraceError> {
-        for record in records {
-            self.one(record, keys).map_err(failed)?;
+    fn write(&mut self, batch: &TraceBatch<'_>) -> Result<(), TraceError> {
+        for record in batch.records {
+            self.one(record, batch.keys).map_err(failed)?;
         }
         Ok(())
     }

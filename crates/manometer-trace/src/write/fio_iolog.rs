@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use super::{DroppedFields, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceBatch, TraceWriter, failed};
 use crate::error::TraceError;
-use crate::key::KeyTable;
 use crate::record::{Record, TraceOperation};
 
 /// The entry in the registry.
@@ -36,8 +35,8 @@ struct Iolog {
 }
 
 impl TraceWriter for Iolog {
-    fn write(&mut self, records: &[Record], _: Option<&KeyTable>) -> Result<(), TraceError> {
-        records.iter().try_for_each(|record| self.one(record))
+    fn write(&mut self, batch: &TraceBatch<'_>) -> Result<(), TraceError> {
+        batch.records.iter().try_for_each(|record| self.one(record))
     }
 
     fn finish(mut self: Box<Self>) -> Result<DroppedFields, TraceError> {

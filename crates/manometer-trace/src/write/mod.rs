@@ -5,17 +5,22 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::error::TraceError;
-use crate::key::KeyTable;
 use crate::reader::TraceReader;
-use crate::record::Record;
+
+pub use crate::trace_batch::TraceBatch;
 
 /// Writes records to a file.
 pub trait TraceWriter {
-    /// Writes records. `keys` holds their key texts, if they are to be written.
+    /// Writes records.
     ///
     /// # Errors
     /// The file cannot be written, or a record does not fit the format.
-    fn write(&mut self, records: &[Record], keys: Option<&KeyTable>) -> Result<(), TraceError>;
+    fn write(&mut self, batch: &TraceBatch<'_>) -> Result<(), TraceError>;
+
+    /// Whether the format holds what a trace records beyond records.
+    fn holds_details(&self) -> bool {
+        false
+    }
 
     /// Completes the file. Returns what the format could not hold.
     ///
@@ -33,6 +38,17 @@ impl DroppedFields {
     pub(crate) fn count(&mut self, lost: bool, what: &'static str) {
         if lost {
             *self.0.entry(what).or_default() += 1;
+        }
+    }
+
+    /// Counts the details of a batch that a format without them loses.
+    fn count_details(&mut self, batch: &TraceBatch<'_>) {
+        let requests = 0..batch.records.len();
+        for request in batch.details.into_iter().flat_map(|details| requests.clone().map(|at| details.of(at))) {
+            self.count(request.scan_length.is_some(), "length of a scan");
+            self.count(request.scan_end.is_some() || request.is_backward, "bound or direction of a scan");
+            self.count(request.command.is_some(), "recorded command");
+            self.count(request.is_joined, "that it belongs to the command of the request before it");
         }
     }
 }
@@ -111,20 +127,23 @@ pub fn create(path: &Path, format: &OutputFormat) -> Result<Box<dyn TraceWriter>
     (format.create)(file)
 }
 
-/// Copies all requests up to the damage of the trace, if any. Returns their number and the damage.
-///
-/// # Errors
-/// The trace cannot be read, or a request cannot be written.
-pub fn copy(
+/// Copies all requests up to the damage of the trace, if any. Returns their number and the damage, and counts the details
+/// that the format cannot hold in `losses`.
+fn copy(
     reader: &mut dyn TraceReader,
     writer: &mut dyn TraceWriter,
+    losses: &mut DroppedFields,
 ) -> Result<(u64, Option<TraceError>), TraceError> {
     let (mut requests, mut batch) = (0, Vec::new());
     loop {
         match reader.read(&mut batch) {
             Ok(0) => return Ok((requests, None)),
             Ok(read) => {
-                writer.write(&batch, reader.keys())?;
+                let batch = TraceBatch { records: &batch, keys: reader.keys(), details: reader.details() };
+                writer.write(&batch)?;
+                if !writer.holds_details() {
+                    losses.count_details(&batch);
+                }
                 requests += read as u64;
             }
             Err(damage @ TraceError::Damaged { .. }) => return Ok((requests, Some(damage))),
@@ -157,8 +176,10 @@ pub fn write_trace(
 ) -> Result<WriteSummary, TraceError> {
     let format = format.map_or_else(|| OutputFormat::of_path(path), OutputFormat::find)?;
     let mut writer = create(path, format)?;
-    let written = copy(reader, writer.as_mut()).and_then(|(requests, damage)| {
-        Ok(WriteSummary { requests, format: format.name, losses: writer.finish()?, damage })
+    let mut losses = DroppedFields::default();
+    let written = copy(reader, writer.as_mut(), &mut losses).and_then(|(requests, damage)| {
+        losses.0.extend(writer.finish()?.0);
+        Ok(WriteSummary { requests, format: format.name, losses, damage })
     });
     if written.is_err() {
         let _ = std::fs::remove_file(path);

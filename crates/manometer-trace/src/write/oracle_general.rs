@@ -10,9 +10,9 @@ use std::os::unix::fs::FileExt as _;
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::{DroppedFields, OutputFormat, TraceWriter, failed};
+use super::{DroppedFields, OutputFormat, TraceBatch, TraceWriter, failed};
 use crate::error::TraceError;
-use crate::key::{IdHasher, KeyTable};
+use crate::key::IdHasher;
 use crate::read::oracle_general::SIZE;
 use crate::record::{Record, TraceOperation};
 
@@ -42,8 +42,8 @@ struct OracleGeneral {
 }
 
 impl TraceWriter for OracleGeneral {
-    fn write(&mut self, records: &[Record], _: Option<&KeyTable>) -> Result<(), TraceError> {
-        for record in records {
+    fn write(&mut self, batch: &TraceBatch<'_>) -> Result<(), TraceError> {
+        for record in batch.records {
             let bytes = self.bytes(record)?;
             self.file.write_all(&bytes).map_err(failed)?;
             self.records += 1;

@@ -1,4 +1,4 @@
-//! Parquet, the interchange format: every field of a record is a column (the table is in `docs/traces.md`).
+//! Parquet, the interchange format: every field of a record, and what a trace records beyond, is a column (the table is in `docs/traces.md`).
 
 use std::fs::File;
 
@@ -6,11 +6,9 @@ use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::Compression;
 use ::parquet::file::properties::WriterProperties;
 
-use super::{DroppedFields, OutputFormat, TraceWriter};
-use crate::columns::{record_batch, schema};
+use super::{DroppedFields, OutputFormat, TraceBatch, TraceWriter};
+use crate::columns::{detailed_batch, detailed_schema};
 use crate::error::TraceError;
-use crate::key::KeyTable;
-use crate::record::Record;
 
 /// Rows that are buffered before they are written.
 const ROW_GROUP_ROWS: usize = 128 << 10;
@@ -24,7 +22,7 @@ pub(crate) static FORMAT: OutputFormat = OutputFormat {
         let compression = Compression::ZSTD(Default::default());
         let properties =
             WriterProperties::builder().set_compression(compression).set_max_row_group_row_count(Some(ROW_GROUP_ROWS));
-        let writer = ArrowWriter::try_new(file, schema(), Some(properties.build())).map_err(failed)?;
+        let writer = ArrowWriter::try_new(file, detailed_schema(), Some(properties.build())).map_err(failed)?;
         Ok(Box::new(Parquet { writer }))
     },
 };
@@ -34,8 +32,12 @@ struct Parquet {
 }
 
 impl TraceWriter for Parquet {
-    fn write(&mut self, records: &[Record], keys: Option<&KeyTable>) -> Result<(), TraceError> {
-        self.writer.write(&record_batch(records, keys)).map_err(failed)
+    fn write(&mut self, batch: &TraceBatch<'_>) -> Result<(), TraceError> {
+        self.writer.write(&detailed_batch(batch)).map_err(failed)
+    }
+
+    fn holds_details(&self) -> bool {
+        true
     }
 
     fn finish(self: Box<Self>) -> Result<DroppedFields, TraceError> {

@@ -34,3 +34,16 @@ fn the_manual_lists_every_output_format() {
     let begins: Vec<String> = OUTPUT_FORMATS.iter().map(|format| format!("| `{}` | ", format.name)).collect();
     check("Output formats", &begins);
 }
+
+#[test]
+fn the_texts_count_the_formats_as_the_registries_do() {
+    const NUMBERS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    let input = format!("{} formats", FORMATS.len());
+    for path in ["docs/traces.md", "python/manometer/trace.py"] {
+        let text = std::fs::read_to_string(repository_file(path)).unwrap();
+        assert!(text.contains(&input), "{path} is not current: it is to say \"{input}\"");
+    }
+    let page = std::fs::read_to_string(repository_file("docs/traces.md")).unwrap().replace('\n', " ");
+    let output = format!("writes {} formats", NUMBERS[OUTPUT_FORMATS.len()]);
+    assert!(page.contains(&output), "docs/traces.md is not current: it is to say \"{output}\"");
+}

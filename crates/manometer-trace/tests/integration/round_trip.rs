@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use manometer_trace::write::{DroppedFields, OUTPUT_FORMATS, OutputFormat, create};
+use manometer_trace::write::{DroppedFields, OUTPUT_FORMATS, OutputFormat, TraceBatch, create, write_trace};
 use manometer_trace::{Format, ReadOptions, Record, TraceOperation, TraceReader, open};
 use proptest::prelude::*;
 
@@ -26,8 +26,8 @@ fn there_and_back(format: &str, records: &[Record]) -> (DroppedFields, Vec<Recor
 fn write(path: &Path, format: &str, records: &[Record]) -> DroppedFields {
     let mut writer = create(path, OutputFormat::find(format).unwrap()).unwrap();
     let (first, second) = records.split_at(records.len() / 2);
-    writer.write(first, None).unwrap();
-    writer.write(second, None).unwrap();
+    writer.write(&TraceBatch::of(first)).unwrap();
+    writer.write(&TraceBatch::of(second)).unwrap();
     writer.finish().unwrap()
 }
 
@@ -135,7 +135,7 @@ fn the_texts_of_keys_are_written_where_they_are_kept() {
         let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
         let mut batch = Vec::new();
         while trace.reader.read(&mut batch).unwrap() > 0 {
-            writer.write(&batch, trace.reader.keys()).unwrap();
+            writer.write(&TraceBatch { keys: trace.reader.keys(), ..TraceBatch::of(&batch) }).unwrap();
         }
         writer.finish().unwrap();
         let mut again = open(&path, &options).unwrap();
@@ -144,6 +144,43 @@ fn the_texts_of_keys_are_written_where_they_are_kept() {
             read.iter().map(|record| again.reader.keys().unwrap().text(record.key).unwrap()).collect();
         assert_eq!(texts, [&b"user1"[..], b"a,\"b c", b"7"]);
     }
+}
+
+/// All that a trace records beyond records.
+fn details(reader: &mut dyn TraceReader) -> Vec<String> {
+    let (mut batch, mut details) = (Vec::new(), Vec::new());
+    while reader.read(&mut batch).unwrap() > 0 {
+        let of_batch = reader.details().unwrap();
+        assert!(!of_batch.of(0).is_joined, "the requests of one command are in one batch");
+        details.extend((0..batch.len()).map(|at| format!("{:?}", of_batch.of(at))));
+    }
+    details
+}
+
+#[test]
+fn parquet_holds_commands_and_their_keys_and_csv_counts_what_it_loses() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    let many: String = (0..600).map(|key| format!(" \"k{key}\"")).collect();
+    let line = |words: &str| format!("1.000000 [0 127.0.0.1:5] {words}\n");
+    let gets = line("\"get\" \"a\"").repeat(200);
+    let last = line("\"hset\" \"h\" \"f\" \"v\"");
+    std::fs::write(&source, gets + &line(&format!("\"mget\"{many}")) + &last).unwrap();
+    let options = ReadOptions { keep_keys: true, keep_details: true, ..ReadOptions::default() };
+    let recorded = details(&mut *open(&source, &options).unwrap().reader);
+    assert_eq!(recorded.iter().filter(|one| one.contains("is_joined: true")).count(), 599);
+    let convert = |name: &str| {
+        let path = folder.path().join(name);
+        let written = write_trace(&mut *open(&source, &options).unwrap().reader, &path, None).unwrap();
+        (path, written.losses.0.into_iter().collect::<Vec<_>>())
+    };
+    let (path, losses) = convert("trace.parquet");
+    assert_eq!(losses, []);
+    assert_eq!(details(&mut *open(&path, &options).unwrap().reader), recorded);
+    let (_, losses) = convert("trace.csv");
+    let joined = "that it belongs to the command of the request before it";
+    assert_eq!(losses.iter().find(|(what, _)| *what == joined), Some(&(joined, 599)));
+    assert!(losses.iter().any(|(what, count)| *what == "recorded command" && *count >= 1), "{losses:?}");
 }
 
 /// The output of `redis-cli monitor` for one key in two databases.
@@ -165,7 +202,7 @@ fn equal_keys_of_different_devices_stay_different_in_every_format() {
         let mut trace = open(&source, &options).unwrap();
         let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
         let records = all(&mut *trace.reader);
-        writer.write(&records, trace.reader.keys()).unwrap();
+        writer.write(&TraceBatch { keys: trace.reader.keys(), ..TraceBatch::of(&records) }).unwrap();
         let lost = writer.finish().unwrap();
         assert_eq!(lost.0.into_iter().collect::<Vec<_>>(), losses, "{format}");
         let read = all(&mut *open(&path, &options).unwrap().reader);
@@ -182,7 +219,7 @@ fn what_does_not_fit_is_refused_or_reported() {
     let refused = |format: &str, record: Record| {
         let path = folder.path().join(format);
         let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
-        writer.write(&[record], None).unwrap_err().to_string()
+        writer.write(&TraceBatch::of(&[record])).unwrap_err().to_string()
     };
     assert!(refused("fio-iolog", get).contains("has a put"));
     assert!(refused("oracle-general", Record { time_ns: Some(u64::MAX), ..get }).contains("32 bits"));

@@ -30,7 +30,7 @@ pub struct IoSettings {
     /// Whether to bypass the page cache (`O_DIRECT`); `mmap` never does, `recycle` and
     /// `recycle_map` always do, regardless of this setting.
     pub direct: bool,
-    /// Whether each write waits until it is durable (`O_DSYNC`, `RWF_DSYNC`).
+    /// Whether each write waits until it is durable (`RWF_DSYNC`).
     pub dsync: bool,
     /// Calls `fdatasync` on a file after this many writes to it; 0 for never.
     pub fdatasync_every: u64,

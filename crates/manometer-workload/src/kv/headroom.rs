@@ -11,7 +11,7 @@ use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, EngineOptions, OpenRequest, StorageKind};
 
 use super::error::KvError;
-use super::pace::{OpenLoop, PacePlan, RATE_MAX};
+use super::pace::{Arrivals, OpenLoop, PacePlan, RATE_MAX};
 use super::plan::{KvPlan, Presence};
 use super::plan_history::PlanHistory;
 use super::rate::RateCurve;
@@ -50,7 +50,7 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
     let engine = (null.open)(&request)?;
     let operations = plan.spec.operations();
     let plans = PlanHistory::new(plan);
-    run_threads(&plans, seed, &*engine, clock, |threads| {
+    run_threads(&plans, seed, Arrivals::default(), &*engine, clock, |threads| {
         let mut sampler = Sampler::new(&operations, threads.counters);
         let mut last_ns = clock.now_ns();
         threads.arrivals.resume(last_ns);

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::error::KvError;
 use super::headroom::headroom;
 use super::load::load;
+use super::pace::Arrivals;
 use super::plan::{KvPlan, manifest_options};
 use super::plan_history::PlanHistory;
 use super::script::read_script;
@@ -36,21 +37,23 @@ pub fn run<C: Clock>(
         options: &plan.options,
         value_bytes: plan.value_bytes(),
         marker: marker(&plan, place.seed),
-        loads: true,
+        loads: place.loads(),
     };
     let (engine, mut storage) = storage::open(place, request).map_err(KvError::from)?;
     let is_reused = storage.is_reused();
     let mut progress = Progress::new(driver, "loading");
-    if plan.engine.storage != StorageKind::Nothing && !is_reused {
+    if plan.engine.storage != StorageKind::Nothing && !is_reused && place.loads() {
         fill(&plan, place.seed, &*engine, &mut storage, &mut progress, clock)?;
     }
     if !progress.is_stopped {
         let mut facts = facts(&plan, &*engine, is_reused);
-        if let Some(headroom) = headroom(&plan, place.seed, clock) {
+        let seed = place.request_seed();
+        if let Some(headroom) = headroom(&plan, seed, clock) {
             facts.insert("headroom_ops_per_s".to_owned(), json!(headroom));
         }
         let mut mark_changed = || storage.set_changed(&*engine);
-        let requests = Requests { plan, settings, seed: place.seed, facts, mark_changed: &mut mark_changed };
+        let first_arrival = place.first_arrival();
+        let requests = Requests { plan, settings, seed, first_arrival, facts, mark_changed: &mut mark_changed };
         requests.send(&*engine, driver, clock)?;
     }
     Ok(storage.into_data(engine))
@@ -81,6 +84,8 @@ pub struct Requests<'a> {
     pub settings: &'a KvSettings,
     /// The seed of every random choice.
     pub seed: u64,
+    /// Where the first of constant arrivals lies, in gaps between arrivals.
+    pub first_arrival: f64,
     /// Facts that the driver receives once all is ready.
     pub facts: Settings,
     /// Called before the first request that changes which records exist, or their lengths.
@@ -93,13 +98,13 @@ impl Requests<'_> {
     /// # Errors
     /// The engine failed, or lost a record.
     pub fn send<C: Clock>(self, engine: &dyn Engine, driver: &mut dyn Driver, clock: &C) -> Result<(), WorkloadError> {
-        let Self { plan, settings, seed, facts, mark_changed } = self;
+        let Self { plan, settings, seed, first_arrival, facts, mark_changed } = self;
         let script = read_script(settings).map_err(KvError::from)?;
         if plan.spec.unstable().is_some() {
             mark_changed().map_err(KvError::from)?;
         }
         let plans = PlanHistory::new(plan);
-        run_threads(&plans, seed, engine, clock, |threads| {
+        run_threads(&plans, seed, Arrivals::starting_at(first_arrival), engine, clock, |threads| {
             let mut workload = KvWorkload::new(clock, engine, threads, settings, seed, mark_changed);
             driver.drive(PreparedWorkload { facts, state: Some(engine.state_sampler()), script }, &mut workload)
         })

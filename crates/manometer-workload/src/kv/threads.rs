@@ -52,13 +52,13 @@ impl ClientThreads<'_> {
 pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
     plans: &PlanHistory,
     seed: u64,
+    arrivals: Arrivals,
     engine: &dyn Engine,
     clock: &C,
     drive: impl FnOnce(&ClientThreads<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let plan = plans.latest();
-    let (gate, arrivals, population) =
-        (Gate::default(), Arrivals::default(), Population::new(plan.spec.record_range()));
+    let (gate, population) = (Gate::default(), Population::new(plan.spec.record_range()));
     arrivals.change(&plan.pace, seed, clock.now_ns());
     let context = ClientContext { plan, plans, seed, clock, gate: &gate, population: &population, arrivals: &arrivals };
     let counters: Vec<ThreadCounters> = (0..plan.all_threads()).map(|_| ThreadCounters::default()).collect();

@@ -72,7 +72,7 @@ fn plan(threads: u32) -> KvPlan {
 #[test]
 fn a_thread_that_panics_is_known_while_the_others_wait() {
     let plans = PlanHistory::new(plan(3));
-    let result = run_threads(&plans, 1, &Broken, &MonotonicClock, |threads| {
+    let result = run_threads(&plans, 1, Arrivals::default(), &Broken, &MonotonicClock, |threads| {
         assert_eq!(threads.at_work(), 3);
         threads.gate.open();
         // Without the guard this loop would not end.
@@ -166,7 +166,7 @@ fn a_thread_in_the_background_that_waits_does_not_stand_for_one_that_is_under_wa
             std::thread::yield_now();
         }
     };
-    run_threads(&plans, 1, &engine, &MonotonicClock, |threads| {
+    run_threads(&plans, 1, Arrivals::default(), &engine, &MonotonicClock, |threads| {
         threads.gate.open();
         wait_until(&|| engine.held.load(Ordering::SeqCst));
         threads.gate.close();

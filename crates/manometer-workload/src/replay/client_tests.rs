@@ -65,9 +65,8 @@ fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
         gate.open();
         let (mut senders, receivers) = lanes(LaneAssignment::Single);
         for number in 0..2 {
-            let (key, value_bytes, key_bytes, operation) = (number, 30, 11, KvOperation::Read);
-            enqueue(&mut senders, 0, ReplayRequest { due_ns: number, key, number, value_bytes, key_bytes, operation })
-                .unwrap();
+            let read = ReplayRequest::of(KvOperation::Read, number);
+            enqueue(&mut senders, 0, ReplayRequest { due_ns: number, number, value_bytes: 30, ..read }).unwrap();
         }
         flush(&mut senders).unwrap();
         drop(senders);

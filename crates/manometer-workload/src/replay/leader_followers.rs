@@ -168,14 +168,7 @@ mod tests {
         const REQUESTS: u64 = 5_000;
         let (mut senders, receivers) = lanes(LaneAssignment::Single);
         for number in 0..REQUESTS {
-            let request = ReplayRequest {
-                due_ns: 0,
-                key: 0,
-                number,
-                value_bytes: 0,
-                key_bytes: 11,
-                operation: KvOperation::Read,
-            };
+            let request = ReplayRequest { number, ..ReplayRequest::of(KvOperation::Read, 0) };
             enqueue(&mut senders, 0, request).unwrap();
         }
         crate::replay::lane::flush(&mut senders).unwrap();

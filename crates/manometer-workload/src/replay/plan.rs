@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use manometer_measure::dispatch::DispatchResolution;
+use manometer_measure::dispatch::{DispatchResolution, LATE_NS};
+use manometer_measure::{SentAs, Span};
 use manometer_target::engine::{self, Capability, EngineInfo, EngineOptions, StorageKind};
-use manometer_trace::{TraceError, TraceOperation};
+use manometer_trace::{Record, TraceError, TraceOperation};
 
 use super::error::ReplayError;
 use super::lane::LaneAssignment;
-use super::request::operation;
+use super::request::{operation, stores_string};
 use super::rules;
-use super::settings::{MissAction, ReplayModel, ReplaySettings, Timing, TraceFile, TraceShare};
-use super::survey::{BACKWARD_NS_MAX, RequiredKey, Survey};
+use super::sent_as;
+use super::settings::{MissAction, ReplayModel, ReplaySettings, Spread, Timing, TraceFile};
+use super::spread::SpreadTimes;
+use super::survey::{BACKWARD_NS_MAX, RequiredKey, Survey, SurveyScope};
 use super::survey_cache::{FileStamp, SurveyResult, cached_survey};
+use crate::interface::ClientShare;
 use crate::kv::request::KvOperation;
 use crate::kv::values::{POOLS_WANTED, VALUE_BYTES_MAX, too_many_pools};
 
@@ -41,7 +45,7 @@ pub struct ReplayPlan {
     /// Notes about the trace for the user.
     pub notes: Vec<String>,
     pub(super) on_miss: MissAction,
-    pub(super) share: Option<TraceShare>,
+    pub(super) share: Option<ClientShare>,
     pub(super) value_size: Option<u32>,
     pub(super) required: Option<Vec<RequiredKey>>,
     /// The file's version when it was read, and the number of requests in the whole trace.
@@ -49,6 +53,22 @@ pub struct ReplayPlan {
     pub(super) all_requests: u64,
     pub(super) operations: Vec<KvOperation>,
     pub(super) resolution: DispatchResolution,
+    /// How requests of one step of the clock are spread, the step's length as recorded, and the requests of each step.
+    spread: Option<(Spread, u64, Arc<[u32]>)>,
+    /// How long to wait for an answer, in nanoseconds.
+    pub(super) give_up_after_ns: u64,
+    /// Whether values are put with their times to live.
+    sends_ttl: bool,
+    /// Whether recorded commands are sent as they are, and those for several keys.
+    sends_commands: bool,
+    sends_commands_for_keys: bool,
+    /// Whether values read must be those that the replay put: recorded commands put others.
+    pub(super) verifies: bool,
+    /// What is sent as recorded and what otherwise.
+    pub(super) sent_as: Vec<SentAs>,
+    /// Recorded requests that the reader does not hold, and the damage of the trace.
+    pub(super) lost: u64,
+    pub(super) damage: Option<String>,
     /// Size of the longest value and of the average value, in bytes.
     pub(super) value_bytes_max: usize,
     pub(super) value_bytes_mean: usize,
@@ -63,10 +83,9 @@ impl ReplayPlan {
         let (engine, options) = check(settings)?;
         let factor = settings.factor.unwrap_or(1.0);
         let file = &settings.file;
-        // The first of several processes loads for all.
-        let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
-        let (cached_survey, required) = if loads {
-            let read = SurveyResult::read(file, settings.model, settings.share, true);
+        let scope = scope_of(settings);
+        let (cached_survey, required) = if scope.with_required {
+            let read = SurveyResult::read(file, scope);
             let (cached_survey, required) = read.map_err(|error| unreadable(file, error))?;
             (Arc::new(cached_survey), required)
         } else {
@@ -79,6 +98,9 @@ impl ReplayPlan {
         let known = |describe: u64| if survey.sized > 0 { describe } else { VALUE_BYTES_UNKNOWN };
         let bytes = |describe: u64| settings.value_size.map_or(known(describe), u64::from) as usize;
         let threads = rules::threads(settings, engine.storage == StorageKind::Nothing);
+        let sends_commands = engine.capabilities.contains(&Capability::Command) && survey.details.commands > 0;
+        // Their keys may be no strings.
+        let required = required.into_iter().filter(|one| !(sends_commands && one.by_command)).collect();
         let value_bytes_max = bytes(survey.size_max.min(VALUE_BYTES_MAX));
         if let Some(got) = too_many_pools(threads, value_bytes_max) {
             return Err(ReplayError::bad("threads", got, POOLS_WANTED));
@@ -97,7 +119,16 @@ impl ReplayPlan {
             share: settings.share,
             value_size: settings.value_size,
             operations: operations_of(settings, survey),
-            resolution: DispatchResolution::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            resolution: resolution(settings, scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            spread: settings.spread.zip(survey.steps.clone()).map(|(spread, steps)| (spread, survey.step_ns, steps)),
+            give_up_after_ns: settings.give_up_after.map_or(rules::GIVE_UP_AFTER_NS, Span::nanoseconds),
+            sends_ttl: engine.capabilities.contains(&Capability::TimeToLive),
+            sends_commands,
+            sends_commands_for_keys: sends_commands && !uses_cluster(settings),
+            verifies: !sends_commands,
+            sent_as: sent_as::table(settings, engine, survey),
+            lost: survey.lost,
+            damage: survey.damage.as_ref().map(TraceError::to_string),
             value_bytes_max,
             value_bytes_mean: bytes(size_mean.min(VALUE_BYTES_MAX)),
             required: settings.load.then_some(required),
@@ -112,6 +143,27 @@ impl ReplayPlan {
         self.value_size.unwrap_or_else(|| recorded.map_or(0, |bytes| bytes.min(VALUE_BYTES_MAX) as u32))
     }
 
+    /// The time to live to send with a value, in seconds; 0 for ever.
+    #[inline]
+    pub(super) fn ttl_s(&self, record: &Record) -> u32 {
+        if self.sends_ttl && record.operation.stores() { record.ttl_s.unwrap_or(0) } else { 0 }
+    }
+
+    /// Whether the recorded command of `record`, for `keys` keys, is sent as it is.
+    pub(super) fn sends_command(&self, record: &Record, keys: usize) -> bool {
+        let is_sent = if keys > 1 { self.sends_commands_for_keys } else { self.sends_commands };
+        let has_other_size = self.value_size.is_some() && stores_string(record.operation);
+        is_sent && record.device == 0 && !has_other_size
+    }
+
+    /// When requests are due; equal for equal `seed`.
+    pub(super) fn times(&self, seed: u64) -> SpreadTimes {
+        match &self.spread {
+            None => SpreadTimes::recorded(self.factor),
+            Some((how, step_ns, counts)) => SpreadTimes::spread(self.factor, *how, *step_ns, Arc::clone(counts), seed),
+        }
+    }
+
     /// How requests are assigned to threads.
     pub(super) fn lane_assignment(&self) -> LaneAssignment {
         match self.model {
@@ -119,6 +171,16 @@ impl ReplayPlan {
             ReplayModel::ClosedPerClient => LaneAssignment::PerOwner(self.threads),
             ReplayModel::ClosedUnordered => LaneAssignment::Shared,
         }
+    }
+
+    /// How requests that share a time are spread, for the recording.
+    pub(super) fn spread_name(&self) -> Option<Spread> {
+        self.spread.as_ref().map(|(how, ..)| *how)
+    }
+
+    /// The number of this process among those that share the trace.
+    pub(super) fn part(&self) -> u64 {
+        self.share.map_or(0, |share| share.part.into())
     }
 
     /// Whether this process loads the data that all processes share.
@@ -152,9 +214,28 @@ fn resolve(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Arc<Survey
 }
 
 fn survey_of(settings: &ReplaySettings) -> Result<Arc<SurveyResult>, ReplayError> {
-    let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
-    cached_survey(&settings.file, settings.model, settings.share, loads)
-        .map_err(|error| unreadable(&settings.file, error))
+    cached_survey(&settings.file, scope_of(settings)).map_err(|error| unreadable(&settings.file, error))
+}
+
+/// What the replay has to know of its trace.
+fn scope_of(settings: &ReplaySettings) -> SurveyScope {
+    let ReplaySettings { model, share, .. } = *settings;
+    // The first of several processes loads for all.
+    let with_required = settings.load && share.is_none_or(|share| share.part == 0);
+    SurveyScope { model, share, with_required, with_steps: settings.spread.is_some() }
+}
+
+/// The resolution of the schedule, whose length and step are those of the replay.
+fn resolution(settings: &ReplaySettings, span_ns: u64, step_ns: u64) -> DispatchResolution {
+    match settings.spread {
+        None => DispatchResolution::new(span_ns, step_ns),
+        Some(_) => DispatchResolution::spread(span_ns, step_ns),
+    }
+}
+
+/// Whether the engine is a cluster, which takes no command for keys of several of its servers.
+fn uses_cluster(settings: &ReplaySettings) -> bool {
+    settings.options.as_ref().is_some_and(EngineOptions::use_cluster)
 }
 
 fn unreadable(file: &TraceFile, error: TraceError) -> ReplayError {
@@ -192,6 +273,7 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, E
     let options = settings.options.clone().unwrap_or_default();
     (engine.check_options)(&options)?;
     rules::check(settings)?;
+    check_give_up(settings, engine)?;
     if let Some(bytes) = settings.value_size.filter(|bytes| u64::from(*bytes) > VALUE_BYTES_MAX) {
         return Err(ReplayError::bad("value_size", bytes.to_string(), "values have 64 MiB at most"));
     }
@@ -202,6 +284,19 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, E
         return Err(ReplayError::bad("processes", format!("more than one on {}", engine.name), wanted));
     }
     Ok((engine, options))
+}
+
+/// Checks the limit of waiting for an answer.
+fn check_give_up(settings: &ReplaySettings, engine: &EngineInfo) -> Result<(), ReplayError> {
+    let Some(span) = settings.give_up_after else { return Ok(()) };
+    let bad = |wanted: &str| Err(ReplayError::bad("give_up_after", span.to_string(), wanted));
+    if settings.model != ReplayModel::Open || !engine.capabilities.contains(&Capability::OpenLoop) {
+        return bad("only an open replay on redis or memcached gives requests up: leave it out");
+    }
+    match span.nanoseconds() {
+        0 => bad("write more than nothing, for example `5s`"),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a trace that cannot be replayed as `settings` say.
@@ -217,6 +312,12 @@ fn mismatch(settings: &ReplaySettings, engine: &EngineInfo, cached_survey: &Surv
     if let Some(reason) = mismatch_of_times(settings.time, survey) {
         return Some(reason);
     }
+    if settings.spread.is_some() && survey.step_ns <= LATE_NS {
+        return Some(format!(
+            "its clock goes in steps of {} µs: there is nothing to spread requests over; leave `spread` out",
+            survey.step_ns as f64 / 1e3
+        ));
+    }
     if settings.model == ReplayModel::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0
     {
         return Some(
@@ -224,14 +325,16 @@ fn mismatch(settings: &ReplaySettings, engine: &EngineInfo, cached_survey: &Surv
                 .to_owned(),
         );
     }
-    let scans = survey.operations[TraceOperation::Scan as usize];
+    let takes_commands = engine.capabilities.contains(&Capability::Command);
+    let by_command = if takes_commands { survey.details.command_scans } else { 0 };
+    let scans = survey.operations[TraceOperation::Scan as usize] - by_command;
     if scans > 0 && !engine.capabilities.contains(&Capability::Scan) {
         return Some(format!(
             "{scans} of its requests scan, but {} keeps no order of keys: choose another engine",
             engine.name
         ));
     }
-    too_long_key(engine, survey).or_else(|| unsized_values(settings, cached_survey))
+    too_long_key(engine, survey).or_else(|| unsized_values(settings, takes_commands, cached_survey))
 }
 
 /// That `engine` does not take the longest key.
@@ -270,14 +373,19 @@ pub(crate) fn mismatch_of_times(time: Timing, survey: &Survey) -> Option<String>
 }
 
 /// The requests that need a size and have none, as a message.
-fn unsized_values(settings: &ReplaySettings, SurveyResult { survey, load_size, .. }: &SurveyResult) -> Option<String> {
+fn unsized_values(
+    settings: &ReplaySettings,
+    takes_commands: bool,
+    SurveyResult { survey, load_size, .. }: &SurveyResult,
+) -> Option<String> {
     if settings.value_size.is_some() {
         return None;
     }
+    let by_command = if takes_commands { 0 } else { survey.stores_unsized_by_command };
     let loaded = load_size.unsized_keys;
     let filled = if settings.on_miss == MissAction::Put { survey.reads_unsized } else { 0 };
     let (count, what) = [
-        (survey.stores_unsized, "of its writes have no size"),
+        (survey.stores_unsized + by_command, "of its writes have no size"),
         (filled, "of its reads have no size to put after a miss"),
         (loaded, "keys to load have no size anywhere in it"),
     ]
@@ -318,8 +426,8 @@ pub(crate) fn time_notes(time: Timing, survey: &Survey) -> Vec<String> {
     }
     if timed && survey.step_ns >= 1_000_000 && survey.span_ns > 0 {
         notes.push(format!(
-            "the trace's clock goes in steps of {} ms: requests that share a time are sent one right after the other, \
-             and fidelity is judged no finer than that",
+            "the trace's clock goes in steps of {} ms: where within a step a request was recorded is unknown, and fidelity is \
+             judged no finer than that",
             survey.step_ns / 1_000_000,
         ));
     }

@@ -143,7 +143,7 @@ fn a_delimiter_of_no_columns_is_refused() {
 fn several_processes_need_one_server() {
     let several = |settings: &mut ReplaySettings| {
         settings.engine = "map".to_owned();
-        settings.share = Some(TraceShare { part: 0, of: 2 });
+        settings.share = Some(ClientShare { part: 0, of: 2 });
     };
     refused("read,a,1,\n", several, "several processes need one server");
 }

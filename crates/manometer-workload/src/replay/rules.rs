@@ -7,6 +7,8 @@ use super::settings::{ReplayModel, ReplaySettings, Timing};
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 /// The largest number of threads.
 const THREADS_MAX: u32 = 1024;
+/// How long to wait for an answer unless told otherwise, in nanoseconds: as long as a session waits for its own.
+pub(super) const GIVE_UP_AFTER_NS: u64 = 30_000_000_000;
 /// Default number of threads of an open or unordered replay: the most requests in flight.
 const THREADS_USUAL: u32 = 16;
 
@@ -34,6 +36,10 @@ fn conflict(model: ReplayModel, time: Timing) -> Option<&'static str> {
 pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
     let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
     check_times(settings.model, settings.time, settings.factor)?;
+    if let Some(spread) = settings.spread.filter(|_| settings.time == Timing::Full) {
+        let wanted = "at full speed requests have no times to spread: write `original` or `scaled`, or leave it out";
+        return bad("spread", format!("{spread:?} with `time = full`").to_lowercase(), wanted);
+    }
     match settings.threads {
         Some(threads) if threads == 0 || threads > THREADS_MAX => {
             bad("threads", threads.to_string(), "write a number from 1 to 1024")
@@ -95,6 +101,7 @@ pub(super) fn threads(settings: &ReplaySettings, at_once: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interface::ClientShare;
 
     #[test]
     fn models_and_timings_go_together_as_in_the_table() {
@@ -128,7 +135,7 @@ mod tests {
             text(ReplaySettings { threads: Some(2), ..conservative.clone() }).contains("requires exactly one thread")
         );
         assert!(text(ReplaySettings { threads: Some(0), ..settings }).contains("from 1 to 1024"));
-        let share = Some(super::super::TraceShare { part: 0, of: 2 });
+        let share = Some(ClientShare { part: 0, of: 2 });
         assert!(text(ReplaySettings { share, ..conservative }).contains("requires exactly one process"));
     }
 

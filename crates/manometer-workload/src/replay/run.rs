@@ -1,7 +1,7 @@
 //! Runs a replay.
 
 use std::num::NonZero;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
@@ -16,6 +16,7 @@ use super::error::ReplayError;
 use super::lane::{Lane, LaneAssignment, LaneReceiver, lanes};
 use super::leader_followers::{LeaderFollowers, LeaderState};
 use super::load::load;
+use super::open_loop::OpenLoopThreads;
 use super::order::{KeyOrder, Order};
 use super::plan::ReplayPlan;
 use super::read_ahead::read_ahead;
@@ -25,6 +26,7 @@ use super::scheduling::SchedulingClass;
 use super::second_pass::reopen;
 use super::settings::{ReplayModel, ReplaySettings, Timing};
 use super::survey::hash_id;
+use super::thread_guard::ThreadGuard;
 use super::workload::ReplayWorkload;
 use crate::error::WorkloadError;
 use crate::interface::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
@@ -67,10 +69,21 @@ pub fn run<C: Clock>(
         if plan.operations.iter().any(|operation| !matches!(operation, KvOperation::Read | KvOperation::Scan)) {
             storage.set_changed(&*engine).map_err(ReplayError::from)?;
         }
-        let replayed = replay(&plan, place.seed, &*engine, clock, driver, is_reused)?;
+        // Processes that share a trace have one seed: they spread requests equally, and make different values.
+        let seeds = ReplaySeeds { times: place.seed, requests: place.seed.wrapping_add(plan.part()) };
+        let replayed = replay(&plan, seeds, &*engine, clock, driver, is_reused)?;
         driver.emit(WorkloadEvent::Replayed { t_ns: clock.now_ns(), replayed: Box::new(replayed) });
     }
     Ok(storage.into_data(engine))
+}
+
+/// The seeds of a replay.
+#[derive(Debug, Clone, Copy)]
+struct ReplaySeeds {
+    /// Of the times of requests that are spread.
+    times: u64,
+    /// Of values.
+    requests: u64,
 }
 
 /// Loads the keys that the trace requires, settles the engine, and marks the database as loaded.
@@ -92,42 +105,56 @@ fn fill(
 /// Sends the requests until the trace ends or `driver` stops.
 fn replay<C: Clock>(
     plan: &ReplayPlan,
-    seed: u64,
+    seeds: ReplaySeeds,
     engine: &dyn Engine,
     clock: &C,
     driver: &mut dyn Driver,
     is_reused: bool,
 ) -> Result<ReplayOutcome, WorkloadError> {
+    let seed = seeds.requests;
     let reader = reopen(&plan.file, plan.stamp)?;
     let (margin_ns, allowed) = if plan.time == Timing::Full { (0, None) } else { calibrate(clock)? };
     let (gate, first_error) = (Gate::default(), Mutex::new(None));
     let schedule = Schedule::new(margin_ns, spinners());
     let context = ClientContext { plan, seed, clock, gate: &gate, schedule: &schedule, first_error: &first_error };
-    let counters: Vec<ReplayCounters> = (0..plan.threads).map(|_| ReplayCounters::default()).collect();
+    let open_loop = if plan.model == ReplayModel::Open {
+        engine.open_loop(plan.threads).transpose().map_err(ReplayError::from)?
+    } else {
+        None
+    };
+    let open_loop = open_loop.map(OpenLoopThreads::new);
+    let (counted, threads) =
+        if open_loop.is_some() { (1, OpenLoopThreads::NUMBER) } else { (plan.threads, plan.threads) };
+    let counters: Vec<ReplayCounters> = (0..counted).map(|_| ReplayCounters::default()).collect();
     let (senders, receivers) = lanes(plan.lane_assignment());
-    let keys = (plan.threads > 1 && !plan.model.is_ordered()).then(KeyOrder::new);
+    let keys = (threads > 1 && !plan.model.is_ordered() && open_loop.is_none()).then(KeyOrder::new);
     let leader_followers =
         LeaderFollowers::new(LeaderState { lane: Lane::new(&receivers[0]), dispatch: Dispatch::new(plan.resolution) });
-    let at_work = AtomicU32::new(plan.threads);
+    let at_work = AtomicU32::new(threads);
     let ((began_ns, cut), dispatch) = std::thread::scope(|scope| {
-        let reader_thread = scope.spawn(|| read_ahead(plan, plan.lane_assignment(), reader, senders));
+        let reader_thread = scope.spawn(|| read_ahead(plan, seeds.times, reader, senders));
         let mut clients = Vec::new();
-        for (thread, counters) in (0..).zip(&counters) {
-            let order = keys.as_ref().map_or(Order::Own(0), Order::Shared);
-            let source = source(plan, thread, &receivers, &leader_followers);
-            let (context, at_work, own) = (&context, &at_work, own_lane(plan, thread, &receivers));
-            clients.push(scope.spawn(move || {
-                let _guard = ThreadGuard { at_work, own };
-                Client::new(context, thread, counters, engine.session(), order).run(source)
-            }));
+        if let Some(open_loop) = &open_loop {
+            clients.extend(open_loop.start(scope, &context, &counters[0], &receivers[0], &at_work));
+        } else {
+            for (thread, counters) in (0..).zip(&counters) {
+                let order = keys.as_ref().map_or(Order::Own(0), Order::Shared);
+                let source = source(plan, thread, &receivers, &leader_followers);
+                let (context, at_work, own) = (&context, &at_work, own_lane(plan, thread, &receivers));
+                clients.push(scope.spawn(move || {
+                    let _guard = ThreadGuard { at_work, own };
+                    Ok(Client::new(context, thread, counters, engine.session(), order).run(source))
+                }));
+            }
         }
         let sampler = Sampler::new(&plan.operations, counters.iter().map(|counters| &counters.counted));
         let mut workload = ReplayWorkload::new(engine, (&gate, &schedule), &counters, &at_work, sampler);
-        let facts = facts(plan, engine, is_reused, &context, allowed);
+        let facts = facts(plan, engine, is_reused, &context, (threads, allowed));
         let driven = driver
             .drive(PreparedWorkload { facts, state: Some(engine.state_sampler()), script: Vec::new() }, &mut workload);
         let outcome = (workload.began_ns, !workload.is_at_end());
         gate.stop();
+        open_loop.iter().for_each(OpenLoopThreads::stop);
         // Close the lanes before the threads have ended: a thread with an empty lane waits for the reader, and the
         // reader for room in another lane.
         receivers.iter().for_each(LaneReceiver::close);
@@ -138,7 +165,7 @@ fn replay<C: Clock>(
         }
         // Join all: an unjoined thread that panicked would make the scope panic.
         let ended: Vec<_> =
-            clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
+            clients.into_iter().map(|client| client.join().unwrap_or(Err(ReplayError::Panicked))).collect();
         let fed = reader_thread.join().unwrap_or(Err(ReplayError::Panicked));
         driven?;
         let dispatch = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -146,8 +173,8 @@ fn replay<C: Clock>(
         Ok::<_, WorkloadError>((outcome, dispatch))
     })?;
     let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let whole =
-        if plan.model == ReplayModel::Open { Some(leader_followers.dispatch()) } else { merge_dispatch(dispatch) };
+    let is_led = plan.model == ReplayModel::Open && open_loop.is_none();
+    let whole = if is_led { Some(leader_followers.dispatch()) } else { merge_dispatch(dispatch) };
     let ended_ns = counters.iter().map(ReplayCounters::ended_ns).max().unwrap_or(0);
     let length_ns = ended_ns.saturating_sub(began_ns);
     Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &counters, whole) })
@@ -194,19 +221,6 @@ fn own_lane<'o>(
     matches!(plan.lane_assignment(), LaneAssignment::PerOwner(_)).then(|| &receivers[thread as usize])
 }
 
-/// Marks the end of a thread, also by a panic, and closes its own lane, so that the reader does not wait for it.
-struct ThreadGuard<'a> {
-    at_work: &'a AtomicU32,
-    own: Option<&'a LaneReceiver<ReplayRequest>>,
-}
-
-impl Drop for ThreadGuard<'_> {
-    fn drop(&mut self) {
-        self.own.into_iter().for_each(LaneReceiver::close);
-        self.at_work.fetch_sub(1, Ordering::Release);
-    }
-}
-
 /// The dispatch delays of all threads together; `None` without a schedule.
 fn merge_dispatch(dispatch: Vec<Option<Dispatch>>) -> Option<Dispatch> {
     dispatch.into_iter().flatten().reduce(|mut all, one| {
@@ -218,19 +232,22 @@ fn merge_dispatch(dispatch: Vec<Option<Dispatch>>) -> Option<Dispatch> {
 /// The counts of all threads together.
 fn replayed(plan: &ReplayPlan, counters: &[ReplayCounters], dispatch: Option<Dispatch>) -> ReplayOutcome {
     let totals = counters.iter().map(ReplayCounters::totals);
-    let [sent, errors, order_violations] =
-        totals.fold([0; 3], |all, one| std::array::from_fn(|place| all[place] + one[place]));
+    let [sent, errors, order_violations, given_up, in_flight_max] =
+        totals.fold([0; 5], |all, one| std::array::from_fn(|place| all[place] + one[place]));
     ReplayOutcome {
         model: plan.model.name().to_owned(),
         ordered: plan.model.is_ordered(),
-        length_ns: 0,
-        interrupted: false,
         requests: plan.requests,
         sent,
         errors,
-        error: None,
         order_violations,
+        given_up,
+        in_flight_max,
+        damage: plan.damage.clone(),
+        lost: plan.lost,
+        sent_as: plan.sent_as.clone(),
         dispatch,
+        ..ReplayOutcome::default()
     }
 }
 
@@ -259,7 +276,7 @@ fn facts<C>(
     engine: &dyn Engine,
     reused: bool,
     context: &ClientContext<'_, C>,
-    allowed: Option<SchedulingClass>,
+    (threads, allowed): (u32, Option<SchedulingClass>),
 ) -> Settings {
     let units: Settings =
         engine.state_sampler().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
@@ -276,7 +293,9 @@ fn facts<C>(
         "requests": plan.requests,
         "span_s": allowed.map(|_| plan.resolution.span_ns as f64 / 1e9),
         "records": plan.required.as_ref().map(Vec::len),
-        "threads": plan.threads,
+        "threads": threads,
+        "connections": (threads != plan.threads).then_some(plan.threads),
+        "spread": plan.spread_name(),
         "margin_us": allowed.map(|_| context.schedule.margin_ns() as f64 / 1e3),
         "scheduling": allowed.map(SchedulingClass::describe),
         "stopwatch": stopwatch::name(),

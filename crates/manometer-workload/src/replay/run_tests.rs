@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use manometer_measure::{Column, MonotonicClock};
 use manometer_target::engine::{EngineError, EngineSession, OpenRequest, ScanVisitor, SortedRecords, StateSampler};
@@ -15,6 +16,8 @@ fn scene(text: &str, engine: &str) -> (tempfile::TempDir, ReplaySettings) {
     let file = TraceFile { trace, ..TraceFile::default() };
     (dir, ReplaySettings { engine: engine.to_owned(), file, ..ReplaySettings::default() })
 }
+
+const SEEDS: ReplaySeeds = ReplaySeeds { times: 1, requests: 1 };
 
 /// An engine that answers slowly and checks the order of its requests.
 struct Checking {
@@ -112,12 +115,12 @@ fn order_broken(model: ReplayModel, threads: u32, ordering_id: impl Fn(u64) -> u
     let mut key = Vec::new();
     let mut owner_of = HashMap::new();
     for number in 0..REQUESTS {
-        crate::replay::request::write_key(number, 11, &mut key);
+        crate::replay::request::write_key(number, 8, &mut key);
         owner_of.insert(key.clone(), (ordering_id(number), number));
     }
     let engine = Checking { owners: Mutex::default(), owner_of, violations: AtomicU32::new(0) };
     let plan = ReplayPlan::new(&settings).unwrap();
-    let replayed = replay(&plan, 1, &engine, &MonotonicClock, &mut RunToEnd, false).unwrap();
+    let replayed = replay(&plan, SEEDS, &engine, &MonotonicClock, &mut RunToEnd, false).unwrap();
     assert_eq!(replayed.sent, REQUESTS);
     (engine.violations.into_inner(), replayed)
 }
@@ -165,7 +168,7 @@ fn replay_changed(before: &str, after: &str) -> Result<ReplayOutcome, WorkloadEr
     plan.stamp = crate::replay::survey_cache::FileStamp::of(&settings.file.trace);
     let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: 10 };
     let engine = (plan.engine.open)(&request).unwrap();
-    replay(&plan, 1, &*engine, &MonotonicClock, &mut RunToEnd, false)
+    replay(&plan, SEEDS, &*engine, &MonotonicClock, &mut RunToEnd, false)
 }
 
 #[test]
@@ -221,11 +224,11 @@ fn allocated_by_sending(requests: u64, model: ReplayModel, time: Timing) -> u64 
         LeaderFollowers::new(LeaderState { lane: Lane::new(&receivers[0]), dispatch: Dispatch::new(plan.resolution) });
     let reader = reopen(&plan.file, plan.stamp).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| read_ahead(&plan, plan.lane_assignment(), reader, senders));
+        scope.spawn(|| read_ahead(&plan, 1, reader, senders));
         let client = Client::new(&context, 0, &counters, engine.session(), Order::Own(0));
         let source = source(&plan, 0, &receivers, &leader_followers);
         let counted = allocation_counter::measure(|| drop(client.run(source)));
-        assert_eq!(counters.totals(), [requests, 0, 0]);
+        assert_eq!(counters.totals(), [requests, 0, 0, 0, 0]);
         counted.count_total
     })
 }
@@ -255,7 +258,7 @@ fn a_thread_that_panics_ends_the_replay_of_the_others() {
     // The engine knows none of the keys, and panics.
     let engine = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
     let plan = ReplayPlan::new(&settings).unwrap();
-    let ended = replay(&plan, 1, &engine, &MonotonicClock, &mut RunToEnd, false);
+    let ended = replay(&plan, SEEDS, &engine, &MonotonicClock, &mut RunToEnd, false);
     let WorkloadError::Failed(error) = ended.unwrap_err() else { panic!("it did not fail") };
     assert!(matches!(error.downcast_ref(), Some(ReplayError::Panicked)), "{error}");
 }

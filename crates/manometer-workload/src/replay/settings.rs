@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use manometer_measure::Span;
 use manometer_trace::{ReadOptions, TraceError, TraceForm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::interface::ClientShare;
 use crate::settings_file::LONGEST_FILE_BYTES;
 use manometer_target::engine::EngineOptions;
 
@@ -28,21 +30,28 @@ pub struct ReplaySettings {
     /// The speed relative to the recording, with `time = "scaled"`: 2 halves the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
-    /// Threads that send requests: the most requests in flight. Default: 1 where the model requires it or the engine
-    /// answers at once, else 16.
+    /// How to spread requests that share a time over the step of the trace's clock. Default: one right after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+    /// Threads that send requests, and so the most requests in flight; in an open replay on a server connections, each with
+    /// any number of requests in flight. Default: 1 where the model requires it or the engine answers at once, else 16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Whether to load the keys that the trace requires, with their recorded sizes, before the first request.
     pub load: bool,
     /// What to do after a read misses.
     pub on_miss: MissAction,
+    /// How long an open replay on a server waits for the answer to a request, also to the last one, before it counts as
+    /// failed. Default: 30s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub give_up_after: Option<Span>,
     /// Bytes of each value. Default: as recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_size: Option<u32>,
     /// The share of the trace that this process replays, if several replay it together.
     #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub share: Option<TraceShare>,
+    pub share: Option<ClientShare>,
 }
 
 impl Default for ReplaySettings {
@@ -54,9 +63,11 @@ impl Default for ReplaySettings {
             model: ReplayModel::default(),
             time: Timing::default(),
             factor: None,
+            spread: None,
             threads: None,
             load: false,
             on_miss: MissAction::default(),
+            give_up_after: None,
             value_size: None,
             share: None,
         }
@@ -80,7 +91,8 @@ impl TraceFile {
     /// # Errors
     /// A setting is invalid; the text says what would be right.
     pub fn options(&self) -> Result<ReadOptions, TraceError> {
-        self.form.options(false)
+        let options = self.form.options(false)?;
+        Ok(ReadOptions { keep_details: true, ..options })
     }
 }
 
@@ -154,6 +166,16 @@ impl Timing {
     }
 }
 
+/// How requests that share a recorded time are spread over the step of the trace's clock. Their order stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Equally far apart.
+    Uniform,
+    /// At random, as the arrivals of a Poisson process.
+    Poisson,
+}
+
 /// What to do after a read misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -163,13 +185,4 @@ pub enum MissAction {
     Nothing,
     /// Put the value, as a look-aside cache does.
     Put,
-}
-
-/// A share of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceShare {
-    /// The index of the share, from 0.
-    pub part: u32,
-    /// The number of shares.
-    pub of: u32,
 }

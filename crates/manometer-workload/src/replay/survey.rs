@@ -1,14 +1,19 @@
 //! The first reading of a trace: its contents, what they lack, and the keys that it requires.
 
+use std::collections::HashMap;
 use std::hash::Hasher as _;
+use std::sync::Arc;
 
-use manometer_trace::key::IdHash;
+use manometer_trace::key::{IdHash, IdHasher};
 use manometer_trace::missing::MissingKeys;
-use manometer_trace::{Record, TraceError, TraceOperation};
+use manometer_trace::{Record, RequestDetails, TraceError, TraceOperation, TraceReader};
 
-use super::request::key_bytes;
+use super::detail_counts::DetailCounts;
+use super::request::{KeyForm, key_bytes, write_key};
 use super::schedule::DueTimes;
-use super::settings::{ReplayModel, TraceFile, TraceShare};
+use super::settings::{ReplayModel, TraceFile};
+use super::spread::{STEPS_MAX, StepCounter};
+use crate::interface::ClientShare;
 
 /// How far times may go back, in nanoseconds: concurrent recording threads interleave by less.
 pub(crate) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
@@ -32,17 +37,59 @@ pub(crate) fn ordering_id(model: ReplayModel, record: &Record) -> u64 {
 
 /// Whether `record` belongs to `share`.
 #[inline]
-pub(crate) fn is_in_share(share: Option<TraceShare>, model: ReplayModel, record: &Record) -> bool {
+pub(crate) fn is_in_share(share: Option<ClientShare>, model: ReplayModel, record: &Record) -> bool {
     share.is_none_or(|share| hash_id(ordering_id(model, record)) % u64::from(share.of) == u64::from(share.part))
 }
 
+/// The most memory of the keys to load as the trace has them, in bytes.
+const TEXT_BYTES_MAX: usize = 4 << 30;
+/// Bytes of such a key beyond its own: its slot in a table that has just grown, and its allocation.
+const TEXT_ENTRY_BYTES: usize = 96;
+
+/// What to find out about a trace.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SurveyScope {
+    /// The model, whose order divides shares.
+    pub(crate) model: ReplayModel,
+    /// The share of the trace that is replayed.
+    pub(crate) share: Option<ClientShare>,
+    /// Whether to collect the keys that the trace requires.
+    pub(crate) with_required: bool,
+    /// Whether to count the requests of each step of the clock.
+    pub(crate) with_steps: bool,
+}
+
+impl SurveyScope {
+    /// The whole trace, without its keys and steps.
+    pub(crate) fn whole(model: ReplayModel) -> Self {
+        Self { model, share: None, with_required: false, with_steps: false }
+    }
+}
+
 /// A key that must exist before the first request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequiredKey {
     pub(crate) key: u64,
     pub(crate) key_bytes: u32,
+    /// The key as it is written, unless as its id.
+    pub(crate) text: Option<Box<[u8]>>,
     /// Bytes of its value, if the trace records them.
     pub(crate) value_bytes: Option<u64>,
+    /// Whether its first request is a recorded command: it may be no string.
+    pub(crate) by_command: bool,
+}
+
+impl RequiredKey {
+    /// Overwrites `key` with the key.
+    pub(crate) fn write(&self, key: &mut Vec<u8>) {
+        match &self.text {
+            Some(text) => {
+                key.clear();
+                key.extend_from_slice(text);
+            }
+            None => write_key(self.key, self.key_bytes, key),
+        }
+    }
 }
 
 /// The contents of a trace.
@@ -65,6 +112,8 @@ pub(crate) struct Survey {
     /// Of the share: stores, and reads, whose value size is not recorded.
     pub(crate) stores_unsized: u64,
     pub(crate) reads_unsized: u64,
+    /// Of the share: stores of recorded commands, whose value size is not recorded.
+    pub(crate) stores_unsized_by_command: u64,
     /// Of the whole trace: the number of recorded sizes, their sum and the largest.
     pub(crate) sized: u64,
     pub(crate) size_sum: u128,
@@ -80,26 +129,27 @@ pub(crate) struct Survey {
     pub(crate) moved_max: u64,
     /// The keys that the whole trace requires, if collected, in the order of their first use.
     pub(crate) required: Vec<RequiredKey>,
+    /// Of the share: what its requests record beyond operations and sizes.
+    pub(crate) details: DetailCounts,
+    /// Recorded requests that the reader does not hold.
+    pub(crate) lost: u64,
+    /// The requests of each step of the clock, if counted.
+    pub(crate) steps: Option<Arc<[u32]>>,
     /// The damage of the trace, if any.
     pub(crate) damage: Option<TraceError>,
 }
 
 /// Reads the trace `file` to its end, or to its last good record.
-pub(crate) fn survey(
-    file: &TraceFile,
-    model: ReplayModel,
-    share: Option<TraceShare>,
-    with_required: bool,
-) -> Result<Survey, TraceError> {
+pub(crate) fn survey(file: &TraceFile, scope: SurveyScope) -> Result<Survey, TraceError> {
     let mut trace = manometer_trace::open(&file.trace, &file.options()?)?;
-    let mut surveyor = Surveyor::new(model, share, with_required);
+    let mut surveyor = Surveyor::new(scope);
     let mut batch = Vec::new();
     loop {
         match trace.reader.read(&mut batch) {
             Ok(0) => break,
             Ok(_) => {
-                batch.iter().for_each(|record| surveyor.check(record));
-                surveyor.keys.as_ref().map_or(Ok(()), MissingKeys::need_room)?;
+                surveyor.check_batch(&batch, &*trace.reader);
+                surveyor.need_room()?;
             }
             Err(damage) => {
                 surveyor.survey.damage = Some(damage);
@@ -107,30 +157,88 @@ pub(crate) fn survey(
             }
         }
     }
+    surveyor.survey.lost = trace.reader.lost();
     Ok(surveyor.done())
 }
+
+/// The command to which a request belongs.
+#[derive(Debug, Clone, Copy, Default)]
+struct CommandMembership {
+    /// Whether it is of the replayed share.
+    in_share: bool,
+    /// Whether the trace has the command itself.
+    by_command: bool,
+    /// Whether it reads several keys.
+    in_multi_get: bool,
+}
+
+/// A key to load as the trace has it, if it does, and whether its first request is a recorded command.
+type RequiredText = (Option<Box<[u8]>>, bool);
 
 /// Accumulates the survey record by record.
 struct Surveyor {
     survey: Survey,
-    model: ReplayModel,
-    share: Option<TraceShare>,
+    scope: SurveyScope,
     times: DueTimes,
     keys: Option<MissingKeys>,
+    /// The keys to load that are not written as their ids, or whose first request is a command, and their bytes.
+    texts: HashMap<u64, RequiredText, IdHasher>,
+    text_bytes: usize,
+    steps: Option<StepCounter>,
+    command: CommandMembership,
 }
 
 impl Surveyor {
-    fn new(model: ReplayModel, share: Option<TraceShare>, with_required: bool) -> Self {
+    fn new(scope: SurveyScope) -> Self {
         Self {
             survey: Survey::default(),
-            model,
-            share,
+            scope,
             times: DueTimes::new(1.0),
-            keys: with_required.then(MissingKeys::default),
+            keys: scope.with_required.then(MissingKeys::default),
+            texts: HashMap::default(),
+            text_bytes: 0,
+            steps: scope.with_steps.then(StepCounter::default),
+            command: CommandMembership::default(),
         }
     }
 
-    fn check(&mut self, record: &Record) {
+    /// Adds the records of `batch` with what `reader` keeps of them.
+    fn check_batch(&mut self, batch: &[Record], reader: &dyn TraceReader) {
+        let details = |at: usize| reader.details().map(|details| details.of(at)).unwrap_or_default();
+        for (at, record) in batch.iter().enumerate() {
+            let own = details(at);
+            if !own.is_joined {
+                let is_followed = at + 1 < batch.len() && details(at + 1).is_joined;
+                self.command = CommandMembership {
+                    in_share: is_in_share(self.scope.share, self.scope.model, record),
+                    by_command: own.command.is_some() && record.device == 0,
+                    in_multi_get: is_followed && is_read(record.operation),
+                };
+                self.steps.iter_mut().for_each(|steps| steps.add(record.time_ns));
+            }
+            self.check(record, &own);
+        }
+    }
+
+    /// Checks that there is room for the keys and steps of the next few requests.
+    fn need_room(&self) -> Result<(), TraceError> {
+        self.keys.as_ref().map_or(Ok(()), MissingKeys::need_room)?;
+        if self.text_bytes > TEXT_BYTES_MAX {
+            return Err(TraceError::Wrong(format!(
+                "the keys to load take more than {} MiB of memory; sample or slice the trace before",
+                TEXT_BYTES_MAX >> 20
+            )));
+        }
+        if self.steps.as_ref().is_some_and(|steps| steps.len() > STEPS_MAX) {
+            return Err(TraceError::Wrong(format!(
+                "it has more than {STEPS_MAX} different times, too many to spread requests between them: slice the trace, or \
+                 leave `spread` out"
+            )));
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, record: &Record, details: &RequestDetails<'_>) {
         let survey = &mut self.survey;
         survey.all_requests += 1;
         match record.time_ns {
@@ -146,8 +254,10 @@ impl Surveyor {
             }
         }
         survey.span_ns = self.times.due_ns(record.time_ns);
-        self.add_key(record);
-        if is_in_share(self.share, self.model, record) {
+        self.add_key(record, details);
+        if self.command.in_share {
+            let CommandMembership { by_command, in_multi_get, .. } = self.command;
+            self.survey.details.add(record, details, by_command, in_multi_get);
             self.add_request(record);
         }
     }
@@ -168,32 +278,44 @@ impl Surveyor {
             None => survey.unplaced += u64::from(record.operation.is_block()),
         }
         if record.value_size.is_none() {
-            survey.stores_unsized += u64::from(record.operation.stores());
+            survey.stores_unsized += u64::from(record.operation.stores() && !self.command.by_command);
+            survey.stores_unsized_by_command += u64::from(record.operation.stores() && self.command.by_command);
             survey.reads_unsized += u64::from(is_read(record.operation));
         }
     }
 
     /// Counts keys and sizes of the whole trace: one process loads for all shares.
-    fn add_key(&mut self, record: &Record) {
-        self.survey.key_bytes_max = self.survey.key_bytes_max.max(key_bytes(record));
+    fn add_key(&mut self, record: &Record, details: &RequestDetails<'_>) {
+        let form = KeyForm::of(record, details);
+        self.survey.key_bytes_max = self.survey.key_bytes_max.max(form.len());
         if let Some(bytes) = record.value_size {
             self.survey.sized += 1;
             self.survey.size_sum += u128::from(bytes);
             self.survey.size_max = self.survey.size_max.max(bytes);
         }
-        if let Some(keys) = &mut self.keys {
-            keys.add(record);
+        let Some(keys) = &mut self.keys else { return };
+        let is_required = keys.add(record);
+        if is_required && (!matches!(form, KeyForm::Id(..)) || self.command.by_command) {
+            let text = (!matches!(form, KeyForm::Id(..))).then(|| {
+                let mut text = Vec::with_capacity(form.len() as usize);
+                form.write(&mut text);
+                text.into_boxed_slice()
+            });
+            self.text_bytes += TEXT_ENTRY_BYTES + form.len() as usize;
+            self.texts.insert(record.key, (text, self.command.by_command));
         }
     }
 
-    fn done(self) -> Survey {
-        let inserts = self.keys.map(MissingKeys::into_inserts).unwrap_or_default().into_iter();
-        let required = |insert: Record| RequiredKey {
-            key: insert.key,
-            key_bytes: key_bytes(&insert),
-            value_bytes: insert.value_size,
+    fn done(mut self) -> Survey {
+        let inserts = self.keys.take().map(MissingKeys::into_inserts).unwrap_or_default().into_iter();
+        let required = |insert: Record| {
+            let (text, by_command) = self.texts.remove(&insert.key).unwrap_or_default();
+            let key_bytes = text.as_ref().map_or_else(|| key_bytes(&insert), |text| text.len() as u32);
+            RequiredKey { key: insert.key, key_bytes, text, value_bytes: insert.value_size, by_command }
         };
-        Survey { required: inserts.map(required).collect(), step_ns: self.survey.step_ns.max(1), ..self.survey }
+        let required = inserts.map(required).collect();
+        let steps = self.steps.map(|steps| steps.into_counts().into());
+        Survey { required, steps, step_ns: self.survey.step_ns.max(1), ..self.survey }
     }
 }
 
@@ -221,7 +343,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
         std::fs::write(&file.trace, text).unwrap();
-        survey(&file, ReplayModel::Open, None, with_required).unwrap()
+        survey(&file, SurveyScope { with_required, ..SurveyScope::whole(ReplayModel::Open) }).unwrap()
     }
 
     #[test]
@@ -246,7 +368,10 @@ mod tests {
     #[test]
     fn what_is_asked_for_before_it_is_inserted_is_needed_with_its_size() {
         let found = cached_survey("read,1,0,\ninsert,2,1,9\nread,2,2,\nupdate,1,3,8\ndelete,3,4,\n", true);
-        let required = |key, value_bytes| RequiredKey { key, key_bytes: 11, value_bytes };
+        let required = |key: u64, value_bytes| {
+            let text = key.to_string().into_bytes().into_boxed_slice();
+            RequiredKey { key, key_bytes: 1, text: Some(text), value_bytes, by_command: false }
+        };
         assert_eq!(found.required, [required(1, Some(8)), required(3, None)]);
         assert!(cached_survey("read,1,0,\n", false).required.is_empty());
     }
@@ -256,7 +381,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
         std::fs::write(&file.trace, (0..90).map(|key| format!("read,{key},1,{key}\n")).collect::<String>()).unwrap();
-        let found = survey(&file, ReplayModel::Open, Some(TraceShare { part: 0, of: 3 }), true).unwrap();
+        let scope = SurveyScope { with_required: true, ..SurveyScope::whole(ReplayModel::Open) };
+        let found = survey(&file, SurveyScope { share: Some(ClientShare { part: 0, of: 3 }), ..scope }).unwrap();
         assert!(found.requests < 90 && found.all_requests == 90);
         assert_eq!((found.required.len(), found.size_max), (90, 89));
     }
@@ -266,7 +392,7 @@ mod tests {
         for model in ReplayModel::ALL {
             for number in 0..100 {
                 let record = Record { client: Some(number % 7), ..Record::new(TraceOperation::Get, number) };
-                let parts = (0..4).filter(|part| is_in_share(Some(TraceShare { part: *part, of: 4 }), model, &record));
+                let parts = (0..4).filter(|part| is_in_share(Some(ClientShare { part: *part, of: 4 }), model, &record));
                 assert_eq!(parts.count(), 1);
             }
         }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use manometer_trace::TraceError;
 
-use super::settings::{ReplayModel, TraceFile, TraceShare};
-use super::survey::{RequiredKey, Survey, survey};
+use super::settings::{ReplayModel, TraceFile};
+use super::survey::{RequiredKey, Survey, SurveyScope, survey};
 use crate::kv::values::VALUE_BYTES_MAX;
 
 /// The largest number of cached surveys.
@@ -67,26 +67,20 @@ pub(crate) struct SurveyResult {
 
 impl SurveyResult {
     /// Surveys the trace. Returns the required keys separately.
-    pub(crate) fn read(
-        file: &TraceFile,
-        model: ReplayModel,
-        share: Option<TraceShare>,
-        with_required: bool,
-    ) -> Result<(Self, Vec<RequiredKey>), TraceError> {
+    pub(crate) fn read(file: &TraceFile, scope: SurveyScope) -> Result<(Self, Vec<RequiredKey>), TraceError> {
         // Taken before reading, so that a change during the reading is noticed.
         let stamp = FileStamp::of(&file.trace);
-        let mut survey = survey(file, model, share, with_required)?;
+        let mut survey = survey(file, scope)?;
         let required = std::mem::take(&mut survey.required);
         Ok((Self { load_size: LoadSize::of(&required), survey, stamp }, required))
     }
 }
 
-/// The inputs of a survey. Without a share, the model makes no difference.
+/// The inputs of a survey. Without a share, the model makes no difference and is the default one.
 #[derive(Debug, PartialEq)]
 struct SurveyKey {
     file: TraceFile,
-    share: Option<(TraceShare, ReplayModel)>,
-    with_required: bool,
+    scope: SurveyScope,
     stamp: FileStamp,
 }
 
@@ -94,16 +88,11 @@ struct SurveyKey {
 static CACHE: Mutex<Vec<(SurveyKey, Arc<SurveyResult>)>> = Mutex::new(Vec::new());
 
 /// The survey of the trace `file`, from the cache if the file has not changed.
-pub(crate) fn cached_survey(
-    file: &TraceFile,
-    model: ReplayModel,
-    share: Option<TraceShare>,
-    with_required: bool,
-) -> Result<Arc<SurveyResult>, TraceError> {
-    let read =
-        || SurveyResult::read(file, model, share, with_required).map(|(cached_survey, _)| Arc::new(cached_survey));
+pub(crate) fn cached_survey(file: &TraceFile, scope: SurveyScope) -> Result<Arc<SurveyResult>, TraceError> {
+    let read = || SurveyResult::read(file, scope).map(|(cached_survey, _)| Arc::new(cached_survey));
     let Some(stamp) = FileStamp::of(&file.trace) else { return read() };
-    let made = SurveyKey { file: file.clone(), share: share.map(|share| (share, model)), with_required, stamp };
+    let model = if scope.share.is_some() { scope.model } else { ReplayModel::default() };
+    let made = SurveyKey { file: file.clone(), scope: SurveyScope { model, ..scope }, stamp };
     let mut dispatch = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, cached_survey)) = dispatch.iter().find(|(other, _)| *other == made) {
         return Ok(Arc::clone(cached_survey));
@@ -124,12 +113,14 @@ mod tests {
     fn a_trace_is_read_once_as_long_as_it_stays_what_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
-        let of = |model, with_required| cached_survey(&file, model, None, with_required).unwrap();
+        let of = |model, with_required| {
+            cached_survey(&file, SurveyScope { with_required, ..SurveyScope::whole(model) }).unwrap()
+        };
         std::fs::write(&file.trace, "read,a,1,5\nread,b,2,\n").unwrap();
         let first = of(ReplayModel::Open, false);
         assert!(Arc::ptr_eq(&first, &of(ReplayModel::ClosedPerClient, false)), "the model makes no difference");
         let loading = of(ReplayModel::Open, true);
-        assert_eq!(loading.load_size, LoadSize { keys: 2, key_bytes: 22, value_bytes: 5, unsized_keys: 1 });
+        assert_eq!(loading.load_size, LoadSize { keys: 2, key_bytes: 2, value_bytes: 5, unsized_keys: 1 });
         assert!(loading.survey.required.is_empty() && Arc::ptr_eq(&loading, &of(ReplayModel::Open, true)));
         std::fs::write(&file.trace, "read,a,1,5\nread,b,2,\nread,c,3,\n").unwrap();
         assert_eq!((first.survey.requests, of(ReplayModel::Open, false).survey.requests), (2, 3));

@@ -4,7 +4,7 @@ use manometer_measure::ByteSize;
 use manometer_trace::transform::blocks::Blocks;
 use manometer_trace::{TraceError, TraceReader};
 
-use crate::trace::input::Input;
+use crate::trace::input::Parts;
 
 /// The keys of requests in block traces.
 #[derive(Debug, clap::Args)]
@@ -16,8 +16,8 @@ pub struct BlockSize {
 
 impl BlockSize {
     /// Opens the trace.
-    pub fn open(&self, input: &Input) -> Result<Box<dyn TraceReader>, TraceError> {
-        let trace = input.open_keeping(false)?;
+    pub fn open(&self, input: &Parts) -> Result<Box<dyn TraceReader>, TraceError> {
+        let trace = input.open()?;
         match self.block_size {
             None => Ok(trace.reader),
             Some(ByteSize(bytes)) => Ok(Box::new(Blocks::new(trace.reader, bytes)?)),

@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "direct")]
     pub(super) no_direct: bool,
 
-    /// Every write waits until it is durable (O_DSYNC)
+    /// Every write waits until it is durable (RWF_DSYNC)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = false,
           action = clap::ArgAction::Set, value_name = "true|false")]
     pub(super) dsync: bool,

@@ -39,7 +39,7 @@ impl LiveText {
             }
             Message::Refused { line, reason } => writeln!(stderr(), "refused `{line}`: {reason}"),
             Message::Error { text } => writeln!(stderr(), "error: {text}"),
-            Message::Note { text, .. } => writeln!(stdout(), "{text}"),
+            Message::Note { text, .. } | Message::ClientLost { text, .. } => writeln!(stdout(), "{text}"),
             Message::Clock { .. } | Message::Replayed { .. } | Message::Done => Ok(()),
         }
     }

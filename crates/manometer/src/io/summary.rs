@@ -57,6 +57,7 @@ impl IoSummary {
             Message::Replayed { replayed, .. } => self.replayed = Some(replayed),
             Message::Progress { .. }
             | Message::Note { .. }
+            | Message::ClientLost { .. }
             | Message::Clock { .. }
             | Message::Error { .. }
             | Message::Done => {}

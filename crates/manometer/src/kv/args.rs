@@ -88,7 +88,8 @@ pub struct Args {
     /// Think time of a closed loop: how long each thread waits after an answer.
     #[arg(long, value_name = "TIME")]
     pub(super) think: Option<Span>,
-    /// Search for the highest rate that meets --goal; each rate runs for --seconds. Exit status 3 if none does.
+    /// Search for the highest rate that meets --goal; each rate runs for --seconds. Exit status 3 if none
+    /// does, 4 if that cannot be decided.
     #[arg(long, conflicts_with_all = ["rate", "think", "operations"])]
     pub(super) find_max: bool,
     /// Goal of --find-max: a percentile of the response time and its maximum.

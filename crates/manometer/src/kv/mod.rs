@@ -54,6 +54,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         interval_ms: interval.milliseconds().max(1),
         seed: args.seed,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Kv(settings.clone()),
     };
     if args.find_max {

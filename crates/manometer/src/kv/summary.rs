@@ -63,7 +63,10 @@ impl KvSummary {
                 text("threads"),
             ));
             if let Some(headroom) = facts.get("headroom_ops_per_s").and_then(Value::as_f64) {
-                output::note(&format!("headroom: the client reaches {} ops/s without an engine", number(headroom)));
+                output::note(&format!(
+                    "headroom: the client reaches {} ops/s on an engine that stores nothing",
+                    number(headroom)
+                ));
             }
         }
         self.facts = facts;

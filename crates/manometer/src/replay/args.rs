@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use manometer_measure::Span;
-use manometer_workload::replay::{MissAction, ReplayModel, Timing};
+use manometer_session::group::OnLost;
+use manometer_workload::replay::{MissAction, ReplayModel, Spread, Timing};
 
 use crate::output::Format;
 use crate::parse::from_name;
@@ -17,6 +18,7 @@ Examples:
   manometer replay monitor.log --engine redis --load --value-size 100 --time scaled --factor 2
   manometer replay cache.csv --engine memcached --option address=localhost:11211 --on-miss put --processes 4
   manometer replay cache.csv --engine redis --option address=node9:6379 --on 'ssh node1 manometer' --on 'ssh node2 manometer'
+  manometer replay twitter.csv --engine redis --spread poisson --give-up-after 5s --require-fidelity
   manometer replay keys.txt --engine rocksdb --model closed-unordered --time full --threads 8 --value-size 1000")]
 pub struct Args {
     #[command(flatten)]
@@ -39,8 +41,13 @@ pub struct Args {
     /// Speed-up with --time scaled: 2 halves the span.
     #[arg(long)]
     pub(super) factor: Option<f64>,
+    /// Spread requests that share a time over the step of the trace's clock: uniform, or poisson, at random as arrivals of a
+    /// Poisson process. Their order stays. By default they are sent one right after the other.
+    #[arg(long, value_parser = from_name::<Spread>)]
+    pub(super) spread: Option<Spread>,
     /// Number of threads of each process, and so of requests in flight; by default 16, or 1 where the model demands it
-    /// or the engine stores nothing.
+    /// or the engine stores nothing. In an open replay on redis or memcached: of connections, each with any number of
+    /// requests in flight.
     #[arg(long)]
     pub(super) threads: Option<u32>,
     /// Number of processes that share the trace, by client or by key, and start together; by default one, or one for
@@ -51,16 +58,24 @@ pub struct Args {
     /// `local`; may be repeated. The trace has the same path on each host.
     #[arg(long, value_name = "COMMAND")]
     pub(super) on: Vec<String>,
+    /// What the other processes do when one is lost after the start: stop, or continue. The result says who was lost, is
+    /// incomplete, and the exit status is 1 in either case.
+    #[arg(long, value_parser = from_name::<OnLost>, default_value = "stop")]
+    pub(super) on_lost: OnLost,
     /// Load the keys that the trace expects to find, with the sizes in the trace.
     #[arg(long)]
     pub(super) load: bool,
     /// Request after a read miss: nothing, or put, as with a look-aside cache.
     #[arg(long, value_parser = from_name::<MissAction>, default_value = "nothing")]
     pub(super) on_miss: MissAction,
+    /// How long an open replay on redis or memcached waits for an answer, also to the last request; by default 30s. Requests
+    /// without an answer by then count as failed.
+    #[arg(long, value_name = "DURATION")]
+    pub(super) give_up_after: Option<Span>,
     /// Size of each value in bytes; by default as in the trace.
     #[arg(long)]
     pub(super) value_size: Option<u32>,
-    /// Exit with status 3 if the replay was not faithful.
+    /// Exit with status 3 if the replay was not faithful, not even to the step of the trace's clock.
     #[arg(long)]
     pub(super) require_fidelity: bool,
     /// Directory of the database.

@@ -1,7 +1,8 @@
 //! The jobs of the processes, from the flags.
 
 use manometer_session::protocol::{DatabaseReuse, Job};
-use manometer_workload::replay::{ReplaySettings, TraceFile, TraceShare};
+use manometer_workload::interface::ClientShare;
+use manometer_workload::replay::{ReplaySettings, TraceFile};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::args::Args;
@@ -37,9 +38,11 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
         model: args.model,
         time: args.time,
         factor: args.factor,
+        spread: args.spread,
         threads: args.threads,
         load: args.load,
         on_miss: args.on_miss,
+        give_up_after: args.give_up_after,
         value_size: args.value_size,
         share: None,
     })
@@ -48,7 +51,7 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
 /// A job for each process.
 pub(super) fn jobs(args: &Args, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>> {
     let processes = args.processes();
-    let share = |part| (processes > 1).then_some(TraceShare { part, of: processes });
+    let share = |part| (processes > 1).then_some(ClientShare { part, of: processes });
     let job = |part| {
         let settings = ReplaySettings { share: share(part), ..settings.clone() };
         // A wrong setting is refused before any process starts; each process reads the trace itself.
@@ -58,8 +61,11 @@ pub(super) fn jobs(args: &Args, settings: &ReplaySettings) -> anyhow::Result<Vec
             directory: args.dir.clone(),
             existing: if args.reuse { DatabaseReuse::Reuse } else { DatabaseReuse::Remake },
             interval_ms: args.interval.milliseconds().max(1),
-            seed: args.seed.wrapping_add(u64::from(part)),
+            seed: args.seed,
             removes: part == 0 && !args.keeps(),
+            waits: false,
+            clients: None,
+            share: None,
             workload: WorkloadSettings::Replay(settings),
         })
     };

@@ -19,7 +19,7 @@ use crate::table::table;
     manometer rlsm dump manometer-data/kv/db --runs")]
 pub struct Args {
     /// Directory of the database; no other process may have it open.
-    folder: PathBuf,
+    dir: PathBuf,
     /// First key.
     #[arg(long, value_name = "KEY")]
     from: Option<EscapedBytes>,
@@ -45,7 +45,7 @@ pub struct Args {
 
 /// Reads the entries or the runs, and prints them.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let database = match Options::new().open_read_only(&args.folder) {
+    let database = match Options::new().open_read_only(&args.dir) {
         Ok(database) => database,
         Err(error) => return Ok(refuse(&error)),
     };

@@ -17,7 +17,7 @@ use crate::output::Format;
 #[command(after_help = "Example:\n  manometer rlsm repair manometer-data/kv/db")]
 pub struct Args {
     /// Directory of the database; no other process may have it open.
-    folder: PathBuf,
+    dir: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -25,7 +25,7 @@ pub struct Args {
 
 /// Repairs the database and prints what was lost.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let repair = match rlsm::repair(&args.folder) {
+    let repair = match rlsm::repair(&args.dir) {
         Ok(repair) => repair,
         Err(error) => return Ok(refuse(&error)),
     };

@@ -20,7 +20,7 @@ use crate::table::table;
 #[command(after_help = "Example:\n  manometer rlsm stats manometer-data/kv/db --format json")]
 pub struct Args {
     /// Directory of the database; no other process may have it open.
-    folder: PathBuf,
+    dir: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -28,7 +28,7 @@ pub struct Args {
 
 /// Opens the database and prints its statistics.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let opened = Options::new().open_read_only(&args.folder);
+    let opened = Options::new().open_read_only(&args.dir);
     let stats = match opened.and_then(|database| database.stats()) {
         Ok(stats) => stats,
         Err(error) => return Ok(refuse(&error)),

@@ -17,7 +17,7 @@ use crate::output::Format;
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
 pub struct Args {
     /// Directory of the database; no other process may have it open.
-    folder: PathBuf,
+    dir: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -25,7 +25,7 @@ pub struct Args {
 
 /// Reads everything once and prints the problems.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let found = match rlsm::verify(&args.folder) {
+    let found = match rlsm::verify(&args.dir) {
         Ok(found) => found,
         Err(error) => return Ok(refuse(&error)),
     };

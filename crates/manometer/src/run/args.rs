@@ -17,7 +17,7 @@ use crate::progress::ProgressFormat;
     manometer run experiments/quick.toml --dry-run --earlier results/one\n  \
     manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one\n  \
     manometer run one.toml two.toml --out results/all --resume   # after an interruption\n  \
-    manometer run experiments/real-vs-synthetic.toml --set trace=cluster52.csv.zst")]
+    manometer run experiments/real-vs-synthetic.toml --set trace=cluster52.csv.zst   # the key `trace` of this kind")]
 pub struct Args {
     /// Experiment files.
     #[arg(required = true)]
@@ -35,9 +35,18 @@ pub struct Args {
     /// Use databases and files of another experiment where they fit, instead of creating them.
     #[arg(long)]
     pub(super) reuse: bool,
+    /// Replace databases and files of other experiments in the device directory, instead of refusing to touch them.
+    #[arg(long, conflicts_with_all = ["dry_run", "resume"])]
+    pub(super) replace: bool,
+    /// Wait until no other run uses the disk, instead of refusing to start.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(super) wait: bool,
     /// Print the resolved file, the phases, the duration and the bytes written; run nothing.
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// With --dry-run: the runs are for other hosts, such as those of a cluster; what this host cannot do is not checked.
+    #[arg(long, requires = "dry_run")]
+    pub(super) elsewhere: bool,
     /// Write throughput of the device, such as `500MiB/s`, for an upper bound of the bytes in --dry-run.
     #[arg(long, value_name = "RATE", value_parser = bytes_a_second, requires = "dry_run")]
     pub(super) write_speed: Option<f64>,

@@ -9,11 +9,12 @@ mod real_vs_synthetic;
 mod session;
 mod single;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use manometer_experiment::isolate::{self, IsolateError};
 use manometer_experiment::prepare::check_power_states;
-use manometer_experiment::queue::plan_set;
+use manometer_experiment::queue::{PlannedRun, plan_set};
 use manometer_experiment::{Experiment, file};
 use manometer_measure::event::RunStatus;
 
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let planned = plan_set(files.iter().map(|(_, experiment)| experiment));
     let all = planned.fitted_runs();
-    let refusals = isolate::unsupported(all.iter().map(|run| &run.experiment));
+    let refusals = if args.elsewhere { Vec::new() } else { unsupported(&all) };
     if args.dry_run {
         let forecast = match dry_run::forecast_of(args, &all) {
             Ok(forecast) => forecast,
@@ -60,6 +61,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     if !refusals.is_empty() {
         return refuse(IsolateError::Unsupported(refusals).into());
+    }
+    if args.elsewhere {
+        return Ok(ExitStatus::Done);
     }
     if let Err(error) = all.iter().try_for_each(|run| check_power_states(&run.experiment)) {
         return refuse(error.into());
@@ -79,4 +83,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(_) => Ok(ExitStatus::Failed),
         Err(error) => refuse(error),
     }
+}
+
+/// What `runs` require and this host does not support.
+fn unsupported(runs: &[PlannedRun]) -> Vec<String> {
+    let experiments = || runs.iter().map(|run| &run.experiment);
+    let devices: BTreeSet<&str> = experiments().filter_map(|experiment| experiment.device_name.as_deref()).collect();
+    let several = (devices.len() > 1).then(|| {
+        let names = devices.into_iter().collect::<Vec<_>>().join(", ");
+        format!("`device.name`: the runs are for several devices ({names}): `manometer cluster run` sends each to a host that has its own")
+    });
+    several.into_iter().chain(isolate::unsupported(experiments())).collect()
 }

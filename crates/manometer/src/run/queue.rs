@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
-use manometer_experiment::lock::DiskLocks;
 use manometer_experiment::queue::{PlannedSet, Queue, QueuedRun, RunState, unlike_states};
 use manometer_measure::event::RunStatus;
 use manometer_report::AnalysedRecording;
@@ -20,7 +19,8 @@ pub(super) fn run(
     files: &[(PathBuf, Experiment)],
     planned: &PlannedSet,
 ) -> anyhow::Result<(RunStatus, Vec<AnalysedRecording>)> {
-    let _disks = DiskLocks::take(files.iter().map(|(_, experiment)| experiment.directory.as_path()))?;
+    let directories: Vec<&Path> = files.iter().map(|(_, experiment)| experiment.directory.as_path()).collect();
+    let _disks = session.lock_disks(&directories)?;
     let mut queue = match session.args.resume {
         true => Queue::resume(out, files, planned)?,
         false => Queue::start(out, files, planned)?,

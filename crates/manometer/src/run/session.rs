@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_experiment::conductor::{self, RunError};
 use manometer_experiment::definition::format_settings;
+use manometer_experiment::lock::{DiskLocks, LockError};
 use manometer_experiment::prepare::ledger::LedgerEntries;
 use manometer_experiment::queue::forecast::PreparationForecast;
 use manometer_experiment::setup::RunSetup;
 use manometer_experiment::{Experiment, plan};
 use manometer_measure::event::RunStatus;
-use manometer_measure::human;
+use manometer_measure::{Clock as _, MonotonicClock, human};
 use manometer_report::AnalysedRecording;
 use serde_json::json;
 
@@ -26,7 +27,32 @@ pub(super) struct RunContext<'a> {
     pub(super) interrupted: &'a AtomicBool,
 }
 
+/// How often a disk that another run uses is tried again, in nanoseconds.
+const TRY_AGAIN_NS: u64 = 1_000_000_000;
+
 impl RunContext<'_> {
+    /// Locks the disks below `directories`. With `--wait`, waits until no other run uses them.
+    ///
+    /// # Errors
+    /// Another run uses one, the wait was interrupted, or a lock cannot be created.
+    pub(super) fn lock_disks(&self, directories: &[&Path]) -> anyhow::Result<DiskLocks> {
+        let mut is_told = false;
+        loop {
+            let error = match DiskLocks::take(directories.iter().copied()) {
+                Ok(locks) => return Ok(locks),
+                Err(error) => error,
+            };
+            let may_wait = self.args.wait && matches!(error, LockError::DiskHeld { .. });
+            if !may_wait || self.interrupted.load(Ordering::Relaxed) {
+                return Err(error.into());
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                output::note(&format!("waiting: {error}"));
+            }
+            MonotonicClock.sleep(TRY_AGAIN_NS);
+        }
+    }
+
     /// Runs one experiment. `before` are the folders whose data earlier runs of the set created, `created` those whose data
     /// this one creates, however it ends.
     pub(super) fn perform(

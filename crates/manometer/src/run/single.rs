@@ -1,10 +1,9 @@
 //! A single run: --out is its recording.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
-use manometer_experiment::lock::DiskLocks;
 use manometer_experiment::prepare::disk_fit::{DiskFits, fit_of};
 use manometer_experiment::queue::single_run::{ExistingRecording, resume_single};
 use manometer_measure::event::RunStatus;
@@ -21,7 +20,7 @@ pub(super) fn run(
     experiment: &Experiment,
     fits: &DiskFits,
 ) -> anyhow::Result<(RunStatus, Vec<AnalysedRecording>)> {
-    let _disks = DiskLocks::take([experiment.directory.as_path()])?;
+    let _disks = session.lock_disks(&[experiment.directory.as_path()])?;
     let fit = fit_of(experiment, fits);
     let left = if session.args.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
     let status = match left {
@@ -43,7 +42,8 @@ pub(super) fn run(
 }
 
 fn perform(session: &RunContext<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<RunStatus> {
-    let none = BTreeSet::new();
-    session.announce(1, 1, experiment, out, &none);
-    Ok(session.perform(experiment, out, &none, &mut BTreeSet::new())?)
+    let all = experiment.workloads().map(|workload| experiment.directory.join(&workload.name));
+    let replaced: BTreeSet<PathBuf> = all.filter(|_| session.args.replace).collect();
+    session.announce(1, 1, experiment, out, &replaced);
+    Ok(session.perform(experiment, out, &replaced, &mut BTreeSet::new())?)
 }

@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn convert(args: &Args) -> Result<(&'static str, WriteSummary), TraceError> {
-    let mut trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    let mut trace = args.input.open_with_details(args.output.form.keeps_keys())?;
     let written = args.output.write(trace.reader.as_mut())?;
     Ok((trace.format.name, written))
 }

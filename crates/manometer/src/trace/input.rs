@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_trace::transform::span::TraceSpan;
-use manometer_trace::{Trace, TraceError, TraceForm, open, open_stream};
+use manometer_trace::{ReadOptions, Trace, TraceError, TraceForm, open, open_parts, open_stream};
 use serde_json::{Value, json};
 
 use crate::exit_status::ExitStatus;
@@ -17,6 +17,20 @@ pub struct Input {
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) form: TraceForm,
+}
+
+/// A trace to read, in one file or in several.
+#[derive(Debug, clap::Args)]
+pub struct Parts {
+    /// Trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input. Several files are read as one trace, in
+    /// this order.
+    #[arg(required = true, num_args = 1.., value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    form: TraceForm,
+    /// The trace's name in the output; by default that of its first file.
+    #[arg(long)]
+    name: Option<String>,
 }
 
 /// Several traces to read.
@@ -32,10 +46,18 @@ pub struct Inputs {
 impl Input {
     /// Opens the trace; with `key_texts` the texts of keys are kept.
     pub fn open_keeping(&self, key_texts: bool) -> Result<Trace, TraceError> {
-        let options = self.form.options(key_texts)?;
+        self.open(&self.form.options(key_texts)?)
+    }
+
+    /// Opens the trace; with `key_texts` the texts of keys are kept, and what it records beyond records.
+    pub fn open_with_details(&self, key_texts: bool) -> Result<Trace, TraceError> {
+        self.open(&ReadOptions { keep_details: key_texts, ..self.form.options(key_texts)? })
+    }
+
+    fn open(&self, options: &ReadOptions) -> Result<Trace, TraceError> {
         match self.is_stream() {
-            true => open_stream(Box::new(io::stdin()), &options),
-            false => open(&self.trace, &options),
+            true => open_stream(Box::new(io::stdin()), options),
+            false => open(&self.trace, options),
         }
     }
 
@@ -65,6 +87,29 @@ impl Input {
     /// Its name.
     pub fn name(&self) -> String {
         self.trace.display().to_string()
+    }
+}
+
+impl Parts {
+    /// Opens the trace.
+    pub fn open(&self) -> Result<Trace, TraceError> {
+        let options = self.form.options(false)?;
+        match &self.traces[..] {
+            [only] if only.as_os_str() == "-" => open_stream(Box::new(io::stdin()), &options),
+            all => open_parts(all, &options),
+        }
+    }
+
+    /// Its name: the given one, or that of its first file and how many others there are.
+    pub fn name(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let first = self.traces[0].display();
+        match self.traces.len() - 1 {
+            0 => first.to_string(),
+            more => format!("{first} and {more} more"),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub struct OutputForm {
     /// The format of the new trace.
     #[arg(long, value_name = "FORMAT", help = output_format_help())]
     output_format: Option<String>,
-    /// Write ids of keys instead of their texts, which take memory.
+    /// Write ids of keys instead of their texts, which take memory, and no recorded commands and bounds of scans.
     #[arg(long)]
     no_key_texts: bool,
     /// Output format.

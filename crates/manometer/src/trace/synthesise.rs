@@ -20,8 +20,8 @@ const PATH_REQUESTS: u64 = 3_000_000;
 /// Fit a model to a trace and generate a trace with the same popularity, reuse distances and burstiness; or generate accesses
 /// to the files of a tree.
 ///
-/// The model holds no keys, clients or contents. The input can also be a model file. With --paths there is no input: the trace
-/// reads files whose paths are the keys, and who reads a file goes on to others in its directory.
+/// The model holds no keys, clients or contents. The input can also be a model file. With --paths there is no input: each
+/// request reads a file, whose path is its key, and a share of them (--locality) the next file of the same directory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace synthesise secret.csv made.parquet --model web.json\n  \
     manometer trace synthesise web.json longer.parquet --requests 100000000\n  \

@@ -33,10 +33,10 @@ pub struct Args {
     /// Refresh interval.
     #[arg(long, default_value = "1s")]
     interval: Span,
-    /// Print one interval and exit; the default where standard output is not a terminal.
+    /// Print one sample and exit; the default where standard output is not a terminal.
     #[arg(long)]
     once: bool,
-    /// Output format; JSON is one document of one interval.
+    /// Output format; JSON is one document of one sample.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -85,7 +85,7 @@ fn sort(processes: &mut [ProcessActivity], order: Order) {
 /// Draws everything into `area`.
 pub(super) fn draw(view: &View, area: Rect, buffer: &mut Buffer) {
     let Some(frame) = &view.frame else {
-        Paragraph::new("Waiting for the first interval ... q quits").render(area, buffer);
+        Paragraph::new("Waiting for the first sample ... q quits").render(area, buffer);
         return;
     };
     let layers = u16::try_from(frame.layers.len()).unwrap_or(u16::MAX);

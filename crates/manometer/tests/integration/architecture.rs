@@ -147,6 +147,22 @@ fn every_path_that_the_page_names_exists() {
     assert!(missing.is_empty(), "docs/ARCHITECTURE.md names what does not exist: {missing:?}");
 }
 
+#[test]
+fn every_term_of_the_glossary_has_one_meaning() {
+    let page = std::fs::read_to_string(repository_file("docs/glossary.md")).unwrap();
+    let mut terms = BTreeSet::new();
+    for row in
+        page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| term") && !line.contains("---"))
+    {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        assert_eq!(cells.len(), 2, "a row has a term and its meaning: {row}");
+        for term in cells[0].trim_start_matches("| ").split(", ") {
+            assert!(terms.insert(term.to_lowercase()), "docs/glossary.md explains `{term}` twice");
+        }
+    }
+    assert!(terms.contains("client") && terms.contains("latency"), "{terms:?}");
+}
+
 /// `cargo fmt` does not see the modules that a macro declares: those of the lists of policies, engines, observers,
 /// formats and charts.
 #[test]

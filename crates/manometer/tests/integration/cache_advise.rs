@@ -28,16 +28,18 @@ fn a_trace_leads_to_a_page_for_people() {
     let scene = scene();
     let output = scene.run("cache advise keys.txt --goal 0.001MB/s --out page.html").status(0);
     let expected = [
-        "keys.txt: recommendation",
-        "Use ",
-        "An SSD tier ",
-        "Lowest cost per MB/s: ",
+        "keys.txt: recommendation, ",
+        "  memory (",
+        "  policy (",
+        "  ssd (sound): No SSD tier is recommended: all that the trace touches, ",
+        "Policies with the recommended memory, ",
         "The cheapest arrangement for trace ≥ 0.001 MB/s: ",
         "each object taken as 4 KiB",
         "span: unknown, the trace has no times",
-        "on all keys; OPT is the bound",
+        "simulated exactly on all keys; ± is half the 95 % interval",
         "16 at a time, caches cold at first",
-        "prices of 2015 in USD (prices-2015.toml), per GB",
+        "prices of 2026-02, 2026-03",
+        "in USD (prices-2026.toml), per GB",
         "dmcache-1s-4h0",
     ];
     output.out_has(&expected);
@@ -59,14 +61,56 @@ fn the_json_document_is_complete() {
     assert_eq!((&document["replay"]["requests"], &document["replay"]["threads"]), (&json!(6000), &json!(4)));
     assert_eq!((document["tiers"].as_array().unwrap().len(), &document["tiers"][0]["tier"]), (7, &json!("disks")));
     assert_eq!((&document["goal"], &document["damage"]), (&Value::Null, &Value::Null));
-    assert!(["pays", "does-not-pay"].contains(&document["recommendation"]["ssd"]["verdict"].as_str().unwrap()));
+    let recommendation = &document["recommendation"];
+    assert_eq!(recommendation["ssd"]["verdict"], "does-not-pay");
+    assert!(recommendation["ssd"]["reason"].as_str().unwrap().contains("fits into 4 GiB"));
+    assert!(
+        recommendation["ssd"]["break_even_interval"][1].as_f64()
+            > recommendation["ssd"]["break_even_interval"][0].as_f64()
+    );
+    assert!(["sound", "indicative"].contains(&recommendation["verdict"]["grade"].as_str().unwrap()));
+    let sentences = recommendation["sentences"].as_array().unwrap();
+    assert!(sentences.iter().all(|sentence| sentence["grade"].is_string() != (sentence["about"] == "caution")));
+}
+
+/// The sentence, the table, the chart and the machine form have the same figures: those that `cache simulate` counts.
+#[test]
+fn every_form_has_the_figures_of_an_exact_simulation_at_the_recommended_size() {
+    let scene = scene();
+    let document = scene.run("cache advise keys.txt --out page.html --format json").status(0).json();
+    let size = document["ranking"]["capacities"][0].as_u64().unwrap();
+    assert_eq!(document["memory"]["recommended"]["capacity"].as_u64(), Some(size));
+    let simulated = |policy: &str| {
+        let words = format!("cache simulate keys.txt --policy {policy} --capacity {size} --format json");
+        scene.run(&words).status(0).json()["results"][0].clone()
+    };
+    let lru = simulated("lru")["misses"].as_f64().unwrap();
+    for ranked in document["ranking"]["policies"].as_array().unwrap() {
+        let own = simulated(ranked["policy"].as_str().unwrap());
+        assert_eq!(own["misses"], ranked["misses"], "{ranked}");
+        let relative = own["misses"].as_f64().unwrap() / lru - 1.0;
+        assert!((ranked["relative"].as_f64().unwrap() - relative).abs() < 1e-12, "{ranked}");
+    }
+    for curve in document["curves"].as_array().unwrap() {
+        let points = curve["points"].as_array().unwrap();
+        let point = points.iter().find(|point| point["capacity"] == size).unwrap();
+        assert_eq!(point["miss_ratio"], simulated(curve["policy"].as_str().unwrap())["miss_ratio"], "{curve}");
+    }
+    let text = scene.run("cache advise keys.txt").status(0);
+    let own = simulated(document["memory"]["policy"].as_str().unwrap());
+    let missed = format!("then misses {:.1} %", 100.0 * own["miss_ratio"].as_f64().unwrap());
+    text.out_has(&[missed.as_str()]);
+    assert!(scene.read("page.html").contains(&missed.replace(" %", "\u{a0}%")), "{missed}");
 }
 
 #[test]
 fn small_and_odd_traces_are_advised_on() {
     let scene = scene();
     scene.write("one.txt", "7\n7\n7\n7\n");
-    scene.run("cache advise one.txt --object-size 8KiB").status(0).out_has(&["Use 8 KiB", "Use LRU"]);
+    scene
+        .run("cache advise one.txt --object-size 8KiB")
+        .status(0)
+        .out_has(&["Use 8 KiB", "Use LRU: with 8 KiB all objects fit"]);
     let writes: String = (0..300).map(|at| format!("{at},{},4096,put\n", at % 100)).collect();
     scene.write("writes.csv", &format!("time,key,size,op\n{writes}"));
     scene.run("cache advise writes.csv").status(0).out_has(&["The trace has no reads"]);
@@ -78,8 +122,17 @@ fn a_damaged_trace_is_advised_on_as_far_as_it_was_read() {
     let scene = scene();
     scene.write("damaged.csv", &(scene.read("sized.csv") + "6000,1,many,get\n"));
     let output = scene.run("cache advise damaged.csv --out page.html").status(1);
-    output.out_has(&["6 000 requests", "An SSD tier "]).err_has(&["the 6000 requests before it were read"]);
+    output
+        .out_has(&["6 000 requests", "No SSD tier ", "the trace is damaged"])
+        .err_has(&["the 6000 requests before it were read"]);
     assert!(scene.read("page.html").contains("The trace is damaged"));
+}
+
+#[test]
+fn old_prices_are_said_to_be_old() {
+    let scene = scene();
+    let words = format!("cache advise keys.txt --prices {}", shipped("prices-2015.toml"));
+    scene.run(&words).status(0).out_has(&["prices of 2015, which are old, in USD"]);
 }
 
 #[test]

@@ -91,6 +91,19 @@ fn the_shipped_example_gives_the_thesis_its_table() {
 }
 
 #[test]
+fn old_prices_are_said_to_be_old() {
+    let scene = scene();
+    let is_said = |date: &str| {
+        scene.write("dated.toml", &SHOP.replace("date = 2026", &format!("date = \"{date}\"")));
+        let words = "cache cost results.json --prices dated.toml";
+        let text = scene.run(words).status(0).out();
+        let document = scene.run(&format!("{words} --format json")).status(0).json();
+        (text.contains("years old: the costs are not today's"), document["prices"][0]["is_old"] == json!(true))
+    };
+    assert_eq!((is_said("2015-03"), is_said("2999")), ((true, true), (false, false)));
+}
+
+#[test]
 fn devices_of_the_file_can_stand_in_for_the_results_own() {
     let (results, prices) = (shipped("thesis.json"), shipped("prices-2015.toml"));
     let output = scene()

@@ -1,6 +1,8 @@
 //! `manometer doctor`, and what it leaves in a recording.
 
-use manometer_testing::{Cause, skip};
+use std::process::Command;
+
+use manometer_testing::{Cause, binary, installed, skip};
 
 use crate::support::Scene;
 
@@ -56,6 +58,18 @@ fn people_get_one_screen() {
     let scene = Scene::new();
     let output = scene.run("doctor .").status(0).out_has(&IDS).out_has(&["how to fix it", " missing"]);
     assert!(output.out().lines().all(|line| line.chars().count() <= 100), "{}", output.out());
+}
+
+#[test]
+fn a_terminal_that_knows_no_size_gets_whole_lines() {
+    let scene = Scene::new();
+    if !installed("script") {
+        return;
+    }
+    let doctor = format!("{} doctor .", binary("manometer").display());
+    let script = Command::new("script").args(["-qec", &doctor, "/dev/null"]).current_dir(scene.path(".")).output();
+    let screen = String::from_utf8(script.unwrap().stdout).unwrap();
+    assert!(screen.contains("how to fix it"), "{screen}");
 }
 
 #[test]

@@ -123,3 +123,30 @@ fn a_sweep_of_isolation_cut_off_in_its_group_goes_on_and_leaves_none() {
         assert_eq!(scene.read(&format!("{dir}/experiment.toml")).contains("io.max"), isolated);
     }
 }
+
+#[test]
+fn runs_for_another_kernel_or_several_devices_are_refused_here_and_planned_for_elsewhere() {
+    let scene = Scene::new();
+    scene.write("short.toml", SHORT);
+    scene.run("run short.toml --set device.kernel='1.0'").status(2).err_has(&["`device.kernel`", "not 1.0"]);
+    scene.run("run short.toml --set device.kernel='1.0' --dry-run --elsewhere").status(0);
+    scene.write("sweep.toml", &format!("{SHORT}\n[sweep]\n\"device.name\" = [\"one\", \"two\"]\n"));
+    scene.run("run sweep.toml").status(2).err_has(&["several devices (one, two)", "manometer cluster run"]);
+    let plan = scene.run("run sweep.toml --dry-run --elsewhere --format json").status(0).json();
+    assert_eq!(plan["runs"][1]["experiment"]["device"]["name"], "two");
+    scene.write("wrong.toml", &format!("{SHORT}\n[sweep]\n\"device.kernel\" = [6]\n"));
+    scene.run("run wrong.toml --dry-run").status(2).err_has(&["6 is not a kernel release"]);
+}
+
+#[test]
+fn a_run_that_may_wait_begins_when_the_disk_is_free() {
+    let scene = Scene::new();
+    scene.write("short.toml", SHORT);
+    let first = scene.start("run short.toml --out one --set plan.phase=60s");
+    wait_for_event(&scene.path("one"), "phase_started");
+    scene.run("run short.toml --out two --set device.directory=other").status(2).err_has(&["in use by another run"]);
+    let second = scene.start("run short.toml --out two --set device.directory=other --wait");
+    first.signal(Signal::INT);
+    first.end().status(1);
+    second.end().status(0);
+}

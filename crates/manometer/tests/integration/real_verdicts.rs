@@ -275,7 +275,10 @@ impl Surfaces {
             self.expect(ids.iter().all(|id| is_tested(id)), "a phase on the scale has an interval");
             let first = ids[0];
             let is_alike = |id: &&&str| tests.get(&(first, **id)).is_some_and(|p_value| *p_value >= 0.05);
-            self.expect(ids[1..].iter().all(|id| is_alike(&id)), "phases on a step are tested and not told apart");
+            self.expect(
+                ids[1..].iter().all(|id| is_alike(&id)),
+                "phases on a step do not differ significantly from its first",
+            );
         }
         let untested: Vec<&str> = untested.split(", ").filter(|id| !id.is_empty()).collect();
         self.expect(untested.iter().all(|id| !is_tested(id)), "an untested phase has no interval");

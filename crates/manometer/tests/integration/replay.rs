@@ -1,13 +1,13 @@
 //! `manometer replay`.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 
 use manometer_testing::{Cause, binary, skip};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::servers::Redis;
 use crate::support::{Scene, group_of, is_alive, signal_process, wait_for, wait_for_event};
 
 /// A folder with `trace.txt`: `requests` reads of a few keys, `gap_us` apart.
@@ -115,8 +115,94 @@ fn an_unfaithful_replay_is_reported_first_and_fails_where_fidelity_is_required()
 fn a_damaged_trace_is_replayed_to_its_last_good_record() {
     let scene = Scene::new();
     scene.write("trace.txt", "read,a,0,\nread,b,1,\nread,c,2,\nread,d,3,\nread,e,4,\nnonsense");
-    let output = scene.run("replay trace.txt --engine null --format json").status(0).err_has(&["5 requests before it"]);
-    assert_eq!(output.json()["requests"], json!(5));
+    let words = "replay trace.txt --engine null --format json";
+    let output = scene.run(words).status(0).err_has(&["5 requests before it"]);
+    let document = output.json();
+    assert_eq!((&document["requests"], &document["fidelity"]["verdict"]), (&json!(5), &json!("not-faithful")));
+    let finding = &document["findings"][0];
+    assert_eq!(finding["id"], "replay-not-faithful");
+    assert!(finding["text"].as_str().unwrap().contains("the trace is damaged"), "{finding}");
+    scene.run(&format!("{words} --require-fidelity")).status(3);
+}
+
+/// A folder with `second.csv`: ten requests at each full second of three.
+fn coarse_scene() -> Scene {
+    let scene = Scene::new();
+    let line = |number: u64| format!("{},key{number},{},10,7,get,0\n", number / 10, format!("key{number}").len());
+    scene.write("second.csv", &(0..30).map(line).collect::<String>());
+    scene
+}
+
+const COARSE: &str = "replay second.csv --engine null --time scaled --factor 20 --format json --require-fidelity";
+
+#[test]
+fn bursts_of_a_clock_of_one_second_are_faithful_to_its_step_and_the_advice_is_to_spread_them() {
+    let document = coarse_scene().run(COARSE).status(0).json();
+    let fidelity = &document["fidelity"];
+    assert_eq!((&fidelity["verdict"], &fidelity["faithful"]), (&json!("faithful-to-clock-step"), &json!(false)));
+    assert_eq!(fidelity["clock_step_us"], json!(50_000.0));
+    let finding = &document["findings"][0];
+    assert_eq!(finding["id"], "replay-in-bursts");
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("27 of 30 requests share their time") && text.contains("--spread poisson"), "{text}");
+}
+
+#[test]
+fn spread_requests_leave_within_their_step_at_times_that_the_seed_decides() {
+    let scene = coarse_scene();
+    let interarrivals = |more: &str| {
+        let document = scene.run(&format!("{COARSE} {more}")).json();
+        assert!(
+            document["findings"].as_array().unwrap().iter().all(|one| one["id"] != "replay-in-bursts"),
+            "{document}"
+        );
+        let fidelity = &document["fidelity"];
+        assert!(fidelity["why"].as_array().is_some_and(|why| !why.is_empty()), "{document}");
+        fidelity["interarrival_us"]["trace"].clone()
+    };
+    let uniform = interarrivals("--spread uniform");
+    assert!(uniform.as_array().unwrap().iter().all(|gap| *gap == json!(5_000.0)), "ten in 50 ms: {uniform}");
+    let poisson = interarrivals("--spread poisson --seed 3");
+    assert!(poisson != uniform && poisson == interarrivals("--spread poisson --seed 3"), "{poisson}");
+    assert_ne!(poisson, interarrivals("--spread poisson --seed 4"));
+    assert_eq!(poisson, interarrivals("--spread poisson --seed 3 --threads 1"));
+}
+
+#[test]
+fn spreading_is_refused_where_there_is_nothing_to_spread() {
+    let scene = coarse_scene();
+    scene.write("fine.txt", "read,a,0.001\nread,b,0.003\n");
+    let refused = [
+        ("replay fine.txt --engine null --spread uniform", "its clock goes in steps of 1 µs"),
+        ("replay second.csv --engine null --spread odd", "unknown variant `odd`"),
+        (
+            "replay second.csv --engine null --model closed-conservative --time full --spread uniform",
+            "have no times to spread",
+        ),
+    ];
+    for (words, wanted) in refused {
+        scene.run(words).status(2).err_has(&[wanted]);
+    }
+}
+
+#[test]
+fn an_experiment_spreads_requests_as_well() {
+    let scene = coarse_scene();
+    with_workload(
+        &scene,
+        true,
+        "workload = { trace = \"second.csv\", time = \"scaled\", factor = 2.0, spread = \"poisson\" }\nengine = \"null\"",
+    );
+    let document = scene.run("run unfit.toml --out out --format json").json();
+    let fidelity = &document["replays"]["primary"];
+    assert_eq!(
+        (&fidelity["clock_step_us"], &fidelity["late_after_us"]),
+        (&json!(500_000.0), &json!(100.0)),
+        "{document}"
+    );
+    assert!(fidelity["interarrival_us"]["trace"][0].as_f64().unwrap() > 0.0, "no two share a time: {document}");
+    with_workload(&scene, true, "workload = { trace = \"second.csv\", spread = \"odd\" }\nengine = \"null\"");
+    scene.run("run unfit.toml --dry-run").status(2).err_has(&["odd"]);
 }
 
 #[test]
@@ -141,6 +227,49 @@ fn when_a_process_is_killed_the_others_end() {
     signal_process(workers[1], Signal::KILL);
     running.end().status(1).err_has(&["process 2 of the replay was lost"]);
     wait_for("the other process to end", || (!is_alive(workers[0])).then_some(()));
+}
+
+#[test]
+fn the_others_go_on_where_the_command_says_so_and_the_result_tells_who_was_lost() {
+    let scene = scene(3_000, 1_000);
+    let program = binary("manometer").display().to_string();
+    scene.write("near", &format!("exec {program} \"$@\"\n"));
+    // Ends after its second sample, as a host that dies.
+    let dies = r#"sed -u '/"sample"/{x;s/^/x/;/xx/{x;q};x}'"#;
+    scene.write("dying", &format!("{program} \"$@\" | {dies}\n"));
+    let on = "--on sh${IFS}./near --on sh${IFS}./dying --on sh${IFS}./near";
+    let output = scene.run(&format!("{REPLAY} --interval 100ms {on} --on-lost continue --format json")).status(1);
+    let document = output.err_has(&["process 2 of the replay was lost", "the others go on"]).json();
+    let clients = document["clients"].as_array().unwrap();
+    assert!(clients[1]["lost"].is_string() && clients[1]["sent"].is_null(), "{document}");
+    for client in [&clients[0], &clients[2]] {
+        assert_eq!((&client["lost"], &client["sent"]), (&Value::Null, &client["requests"]), "{document}");
+    }
+    let finding = &document["findings"][0];
+    assert_eq!((&finding["id"], &document["complete"]), (&json!("replay-incomplete"), &json!(false)));
+    assert!(
+        finding["text"].as_str().unwrap().contains("went on; the numbers are those of 2 of 3 processes"),
+        "{finding}"
+    );
+}
+
+#[test]
+fn processes_on_one_clock_begin_together_however_they_are_reached() {
+    let scene = scene(900, 500);
+    scene.write("near", &format!("exec {} \"$@\"\n", binary("manometer").display()));
+    let words = format!("{REPLAY} --format json --on local --on sh${{IFS}}./near --on sh${{IFS}}./near");
+    let document = scene.run(&words).status(0).err_has(&["the same clock"]).json();
+    let clocks = document["clocks"].as_array().unwrap();
+    assert_eq!(clocks.len(), 2, "{document}");
+    for clock in clocks {
+        assert_eq!(
+            (&clock["source"], &clock["within_us"], &clock["offset_after_us"]),
+            (&json!("same-clock"), &json!(0.0), &json!(0.0))
+        );
+    }
+    assert_eq!(document["start_skew_us"]["within"], json!(0.0));
+    assert!(document["start_skew_us"]["value"].as_f64().is_some());
+    assert_eq!(document["clients"].as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -238,42 +367,6 @@ fn equal_times_are_sent_one_after_the_other() {
     assert_eq!(fidelity["reason"], json!("all requests have the same timestamp"));
 }
 
-/// A Redis server of the test's own.
-struct Redis(Child, u16);
-
-impl Redis {
-    fn start(scene: &Scene, port: u16) -> Option<Self> {
-        let mut command = Command::new("redis-server");
-        command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]).current_dir(scene.path(""));
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        wait_for("the server to listen", || TcpStream::connect(("127.0.0.1", port)).ok());
-        Some(Self(child, port))
-    }
-
-    /// How many keys it holds.
-    fn keys(&self) -> u64 {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.1)).unwrap();
-        stream.write_all(b"DBSIZE\r\n").unwrap();
-        let answer = BufReader::new(stream).lines().next().unwrap().unwrap();
-        answer.trim_start_matches(':').parse().unwrap()
-    }
-
-    /// How many commands it has answered.
-    fn answered(&self) -> Option<u64> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.1)).ok()?;
-        stream.write_all(b"INFO stats\r\n").ok()?;
-        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-        lines.find_map(|line| line.strip_prefix("total_commands_processed:")?.trim().parse().ok())
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn one_process_loads_what_all_need() {
     let scene = scene(300, 500);
@@ -325,8 +418,9 @@ fn several_processes_that_are_interrupted_end_in_order_and_leave_nothing() {
     let workers = running.workers();
     assert!(workers.iter().all(|worker| group_of(*worker) == Some(*worker)), "Ctrl-C does not reach them");
     running.signal(Signal::INT);
-    let document = running.end().status(0).json();
+    let document = running.end().status(1).json();
     assert_eq!((&document["complete"], &document["processes"]), (&json!(false), &json!(2)), "{document}");
+    assert_eq!(document["fidelity"]["verdict"], json!("not-faithful"));
     assert!(document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{document}");
     assert_eq!(server.keys(), 0);
 }
@@ -384,7 +478,7 @@ fn a_server_that_is_lost_in_mid_replay_is_found_again_and_the_schedule_kept() {
     let again = Redis::start(&scene, port).unwrap();
     wait_for("the server to be asked again", || again.answered().filter(|answered| *answered > 300));
     running.signal(Signal::INT);
-    let document = running.end().status(0).json();
+    let document = running.end().status(1).json();
     assert!(document["fidelity"]["errors"].as_u64().unwrap() > 0, "{document}");
     assert!(
         document["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "requests-failed"),
@@ -563,7 +657,7 @@ fn several_processes_are_refused_in_an_experiment() {
     let scene = scene(10, 1_000);
     let workload = "workload = { trace = \"trace.txt\", processes = 2 }\nengine = \"null\"";
     with_workload(&scene, true, workload);
-    let wanted = ["`processes` is an option of `manometer replay` only", "one process: use more `threads`"];
+    let wanted = ["`processes` is an option of `manometer replay` only", "write `clients`"];
     scene.run("run unfit.toml --dry-run").status(2).err_has(&wanted);
 }
 

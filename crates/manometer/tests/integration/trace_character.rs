@@ -187,3 +187,47 @@ fn what_cannot_be_modelled_is_refused() {
         assert!(!scene.path("o.csv").exists(), "{words}");
     }
 }
+
+/// The lines of [`trace`] in three files; one of them holds a single request.
+fn write_parts(scene: &Scene) -> String {
+    let text = trace();
+    let (head, lines) = text.split_once('\n').unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    for (number, lines) in [&lines[..1500], &lines[1500..1501], &lines[1501..]].into_iter().enumerate() {
+        scene.write(&format!("part-{number}.csv"), &format!("{head}\n{}\n", lines.join("\n")));
+    }
+    "part-0.csv part-1.csv part-2.csv".to_owned()
+}
+
+#[test]
+fn parts_are_read_as_one_trace() {
+    let scene = scene();
+    let parts = write_parts(&scene);
+    for verb in [
+        "trace characterise",
+        "cache curve --policy lru,arc --working-set",
+        "cache simulate --policy lru,lecar --capacity 5,20,40",
+        "cache simulate --policy gdsf --capacity 1KiB --size-aware",
+    ] {
+        let one = scene.run(&format!("{verb} web.csv --format json")).status(0).out();
+        assert_eq!(scene.run(&format!("{verb} {parts} --format json")).status(0).out(), one, "{verb}");
+    }
+    scene.run(&format!("trace characterise {parts}")).status(0).out_has(&["part-0.csv and 2 more: csv"]);
+    scene.run(&format!("cache curve {parts} --name web")).status(0).out_has(&["web: "]);
+}
+
+#[test]
+fn parts_that_are_missing_damaged_or_of_another_format_are_named() {
+    let scene = scene();
+    write_parts(&scene);
+    scene.run("trace characterise part-0.csv nowhere.csv").status(2).err_has(&["nowhere.csv is no file"]);
+    scene.write("damaged.csv", "time_ms,op,key,client,value_size\n1,get,a,1,7\nx,get,a,1,7\n");
+    let output = scene.run("trace characterise part-0.csv damaged.csv part-2.csv --format json").status(1);
+    let output = output.err_has(&["(line 3)", "in damaged.csv", "the 1501 requests before it were read"]);
+    assert_eq!(output.json()["requests"], 1501);
+    scene.run("trace convert part-2.csv part-2.parquet").status(0);
+    scene
+        .run("cache curve part-0.csv part-2.parquet")
+        .status(1)
+        .err_has(&["part-2.parquet is a trace of the format parquet"]);
+}

@@ -1,10 +1,11 @@
 //! A file of a file system, or a block device, past the page cache where that is possible.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
 
 use parking_lot::Mutex;
 
@@ -14,6 +15,15 @@ use crate::{Error, PAGE_BYTES, Result};
 
 /// Most buffers of one system call: the kernel's `IOV_MAX`.
 const MAX_BUFFERS: usize = 1024;
+
+/// Opens a file, for reading or for both, without waiting for anybody: what is no file is refused by
+/// [`FileStorage::new`], and a pipe does not wait for its other end before.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open_file(path: &Path, is_writable: bool) -> io::Result<File> {
+    File::options().read(true).write(is_writable).custom_flags(libc::O_NONBLOCK).open(path)
+}
 
 /// A file read and written with `O_DIRECT`; its last, incomplete page through the page cache.
 #[derive(Debug)]
@@ -33,13 +43,18 @@ impl FileStorage {
     /// Reads and writes `file`, as it was opened: for reading, or for both.
     ///
     /// # Errors
-    /// The file cannot be read, or another region of this process uses it in a way that excludes this one.
+    /// It is neither a file nor a block device, it cannot be read, or another region of this process uses it in a way that
+    /// excludes this one.
     pub fn new(file: &File) -> Result<Self> {
         let failed = |operation| Error::io(operation, 0, 0);
         let metadata = file.metadata().map_err(failed("examination"))?;
+        let kind = metadata.file_type();
+        let is_device = kind.is_block_device();
+        if !is_device && !kind.is_file() {
+            return Err(Error::NotAFile { what: name_of(kind) });
+        }
         let is_writable = is_writable(file)?;
         let held = FileUse::new((metadata.dev(), metadata.ino()), is_writable)?;
-        let is_device = metadata.file_type().is_block_device();
         Ok(Self {
             buffered: file.try_clone().map_err(failed("duplication"))?,
             direct: reopen_direct(file, is_writable),
@@ -140,6 +155,15 @@ impl Storage for FileStorage {
     }
 }
 
+fn name_of(kind: FileType) -> &'static str {
+    match kind {
+        kind if kind.is_dir() => "directory",
+        kind if kind.is_fifo() => "pipe",
+        kind if kind.is_socket() => "socket",
+        _ => "character device",
+    }
+}
+
 /// Whether the descriptor can write; it must be able to read.
 fn is_writable(file: &File) -> Result<bool> {
     // SAFETY: the call has no pointers.
@@ -191,26 +215,30 @@ fn rest_of<'a>(buffers: &'a [IoSlice<'a>], done: usize) -> Vec<IoSlice<'a>> {
     whole.map(|(index, buffer)| IoSlice::new(&buffer[if index == 0 { skip } else { 0 }..])).collect()
 }
 
-/// Which files regions of this process use, and how: so many that read, or -1 for one that writes.
-static USES: Mutex<Option<HashMap<(u64, u64), i32>>> = Mutex::new(None);
+/// A process, and the device and number of a file. A forked child inherits its parent's uses and has none of its own.
+type UseKey = (u32, u64, u64);
+
+/// Which files regions of a process use, and how: so many that read, or -1 for one that writes.
+static USES: Mutex<Option<HashMap<UseKey, i32>>> = Mutex::new(None);
 
 /// A use of a file that excludes others.
 #[derive(Debug)]
 struct FileUse {
-    file: (u64, u64),
+    key: UseKey,
     is_writer: bool,
 }
 
 impl FileUse {
-    fn new(file: (u64, u64), is_writer: bool) -> Result<Self> {
+    fn new((device, number): (u64, u64), is_writer: bool) -> Result<Self> {
+        let key = (std::process::id(), device, number);
         let mut uses = USES.lock();
-        let count = uses.get_or_insert_default().entry(file).or_insert(0);
+        let count = uses.get_or_insert_default().entry(key).or_insert(0);
         match (is_writer, *count) {
             (true, 0) => *count = -1,
             (false, 0..) => *count += 1,
             _ => return Err(Error::Shared),
         }
-        Ok(Self { file, is_writer })
+        Ok(Self { key, is_writer })
     }
 }
 
@@ -218,10 +246,10 @@ impl Drop for FileUse {
     fn drop(&mut self) {
         let mut uses = USES.lock();
         let uses = uses.get_or_insert_default();
-        if let Some(count) = uses.get_mut(&self.file) {
+        if let Some(count) = uses.get_mut(&self.key) {
             *count += if self.is_writer { 1 } else { -1 };
             if *count == 0 {
-                uses.remove(&self.file);
+                uses.remove(&self.key);
             }
         }
     }
@@ -256,6 +284,6 @@ mod tests {
         assert!(matches!(FileUse::new(other, false), Err(Error::Shared)));
         drop((readers, writer));
         drop((FileUse::new(one, true).unwrap(), FileUse::new(other, false).unwrap()));
-        assert!(!USES.lock().get_or_insert_default().contains_key(&one));
+        assert!(!USES.lock().get_or_insert_default().contains_key(&(std::process::id(), one.0, one.1)));
     }
 }

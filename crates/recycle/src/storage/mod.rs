@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 mod direct;
 mod ring;
 
-pub use direct::FileStorage;
+pub use direct::{FileStorage, open_file};
 
 /// A file, as a region uses it.
 pub trait Storage: Send + Sync {

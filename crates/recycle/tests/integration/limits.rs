@@ -1,7 +1,9 @@
 //! The smallest and the largest, and what is refused.
 
 use std::fs::File;
+use std::path::Path;
 
+use recycle::storage::open_file;
 use recycle::{Advice, Budget, Error, Faults, Options, Region};
 
 use crate::support::{PAGE, byte_at, filled, map, open, pages};
@@ -29,6 +31,57 @@ fn a_budget_of_nothing_is_refused_and_one_page_is_enough_to_pin() {
     assert!(matches!(error, Error::AllPinned { pages: 1 }), "{error}");
     drop(held);
     assert!(region.pin(4).is_ok());
+}
+
+#[test]
+fn a_budget_is_a_number_of_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = open(&directory.path().join("file"));
+    for memory in [1 << 44, 1 << 62, u64::MAX] {
+        let options = Options { memory, ..Options::default() };
+        let error = Region::open(&file, &options).unwrap_err();
+        assert!(matches!(error, Error::BudgetTooLarge { got, most } if got == memory && most < 1 << 44), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (pipe, socket) = (directory.path().join("pipe"), directory.path().join("socket"));
+    let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: the name is a string of C.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let refused = |path: &Path, wanted: &str| {
+        // Nobody ever writes into the pipe: opening it does not wait for that.
+        let error = Region::open(&open_file(path, false).unwrap(), &pages(4)).unwrap_err();
+        assert!(matches!(error, Error::NotAFile { what } if what == wanted), "{}: {error}", path.display());
+    };
+    refused(directory.path(), "directory");
+    refused(&pipe, "pipe");
+    refused(Path::new("/dev/null"), "character device");
+    refused(Path::new("/dev/zero"), "character device");
+    assert_eq!(open_file(&socket, false).unwrap_err().raw_os_error(), Some(libc::ENXIO));
+}
+
+#[test]
+fn a_length_that_nothing_can_have_is_refused_and_the_region_is_as_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, filled(5 * PAGE)).unwrap();
+    let mut region = Region::open(&open(&path), &pages(4)).unwrap();
+    for len in [1 << 62, 1 << 63, u64::MAX] {
+        assert!(matches!(region.resize(len), Err(Error::Io { .. })), "{len}");
+        assert_eq!((region.len(), region.pin(4).unwrap()[9]), (5 * PAGE, byte_at(4 * PAGE + 9)));
+    }
+    drop(region);
+    for faults in [Faults::Signal, Faults::Thread] {
+        let mut mapping = map(&open(&path), &Options { faults, ..pages(4) }).unwrap();
+        for len in [1 << 62, 1 << 63, u64::MAX] {
+            assert!(matches!(mapping.resize(len), Err(Error::Io { .. })), "{len}");
+            assert!(*mapping == filled(5 * PAGE)[..]);
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Random reads, writes, syncs, advice and resizes from several threads, against a plain array of bytes, with so little
 //! memory that every access recycles.
 
+use std::os::unix::fs::FileExt as _;
+
 use recycle::{Advice, Faults, Mapping, Options, Policy, Region, Replacement};
 
 use crate::support::{Chance, PAGE, byte_at, filled, map, open, pages, setting};
@@ -184,6 +186,26 @@ fn an_access_across_pages_ends_with_every_policy() {
             let across = (round * 2 * PAGE - 8) as usize;
             let read = &mapping[across..across + 16];
             assert!((0..16).all(|at| at == 8 && round < 3 || read[at] == byte_at((across + at) as u64)));
+        }
+    }
+}
+
+#[test]
+fn a_sync_holds_the_write_just_before_it() {
+    for faults in [Faults::Signal, Faults::Thread] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, filled(200 * PAGE)).unwrap();
+        let mut mapping = map(&open(&path), &Options { faults, ..pages(16) }).unwrap();
+        let file = open(&path);
+        for step in 0..4000 {
+            let place = step * 37 % 200 * PAGE;
+            let value = step.to_le_bytes()[0];
+            mapping.as_mut_slice().unwrap()[place as usize] = value;
+            mapping.sync().unwrap();
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, place).unwrap();
+            assert_eq!(byte[0], value, "{faults:?}, step {step}");
         }
     }
 }

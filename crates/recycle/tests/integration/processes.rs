@@ -87,7 +87,7 @@ fn fork(path: &Path, faults: Faults) {
     leave(RIGHT);
 }
 
-/// A child that ends what it inherited, and makes a region of its own, leaves the parent's as they are.
+/// A child that ends what it inherited, and makes regions of its own, leaves the parent's as they are.
 fn fork_end(path: &Path, faults: Faults) {
     let (pinned_path, third) = (path.with_extension("pinned"), path.with_extension("third"));
     for other in [&pinned_path, &third] {
@@ -100,11 +100,13 @@ fn fork_end(path: &Path, faults: Faults) {
     // SAFETY: no other thread of this process holds a lock now.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // The parent writes these files and this one, which the child can have, too, however it ends what it inherited.
+        let inherited = support::map(&open(path), &pages(4)).unwrap();
         drop((mapping, pinned));
-        let own = map(&third, Faults::Signal);
-        check(&own);
-        check(&own);
-        drop(own);
+        for own in [inherited, map(&third, Faults::Signal), map(&pinned_path, faults)] {
+            check(&own);
+            check(&own);
+        }
         leave(RIGHT);
     }
     let mut status = 0;

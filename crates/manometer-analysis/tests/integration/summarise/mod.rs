@@ -168,7 +168,7 @@ fn short_phases_have_quantiles_and_no_claim() {
     assert!(needed.phase_s > 10.0 && needed.width.is_none() && needed.reason.contains("run each phase"), "{needed:?}");
     assert!(worst.pressure.needed.as_ref().unwrap().phase_s >= needed.phase_s);
     let headline = &summary.headline;
-    let unknown = "Indicative: harm to RocksDB is neither shown nor ruled out: beside a writer at queue depth 64 the throughput of \
+    let unknown = "Indicative: harm to RocksDB is neither shown nor ruled out: with a writer at queue depth 64 the throughput of \
          RocksDB was about ";
     assert!(headline.starts_with(unknown), "{headline}");
     let advice =

@@ -16,13 +16,15 @@ const SECOND: u64 = 1_000_000_000;
 /// A phase of 30 s at 800 requests per second with a service time of 1 ms.
 struct Case {
     headroom: Option<f64>,
+    /// That of each client, where several share the load.
+    clients: &'static [f64],
     /// The response time; `None` in a closed loop.
     response_us: Option<u64>,
     dropped_per_s: f64,
     metric: &'static str,
 }
 
-const CLOSED: Case = Case { headroom: None, response_us: None, dropped_per_s: 0.0, metric: "throughput" };
+const CLOSED: Case = Case { headroom: None, clients: &[], response_us: None, dropped_per_s: 0.0, metric: "throughput" };
 
 fn run(case: &Case) -> RunSummary {
     let dir = tempfile::tempdir().unwrap();
@@ -33,7 +35,10 @@ fn run(case: &Case) -> RunSummary {
     }
     let start = WallAnchor { monotonic_ns: at(0), unix_ns: 1_700_000_000 * SECOND };
     let mut writer = RecordingWriter::create(dir.path(), start, "", &plan, &json!({"host": {}})).unwrap();
-    let facts = [("headroom_ops_per_s".to_owned(), json!(case.headroom))].into_iter().collect();
+    let client = |headroom: &f64| json!({ "on": "ssh node manometer", "headroom_ops_per_s": headroom });
+    let clients = json!(case.clients.iter().map(client).collect::<Vec<_>>());
+    let facts = [("headroom_ops_per_s", json!(case.headroom)), ("clients", clients)];
+    let facts = facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect();
     writer.event(at(0), Event::Ready { workload: "db".into(), facts }).unwrap();
     let columns = [("length", "s"), ("read.requests", ""), ("read.bytes", "B"), ("read.retries", ""), ("dropped", "")];
     writer.begin_series("db", &columns.map(|(name, unit)| Column::new(name, unit))).unwrap();
@@ -66,6 +71,11 @@ fn a_client_bottleneck_is_the_first_finding() {
     let first = &summary.findings[0];
     assert_eq!((first.id.as_str(), first.severity), ("client-bottleneck", Severity::Warning));
     assert!(first.text.contains("800 ops/s, 80 % of the 1000 ops/s"), "{}", first.text);
+    assert!(!first.text.contains("clients"), "{}", first.text);
+    let shared = run(&Case { headroom: Some(1000.0), clients: &[900.0, 500.0], ..CLOSED });
+    let least = "Each of the 2 clients gets an equal part of the load, and client 2 on `ssh node manometer` has the least \
+                 headroom, 500 ops/s.";
+    assert!(shared.findings[0].text.contains(least), "{}", shared.findings[0].text);
     for headroom in [Some(1200.0), None] {
         assert!(!ids(&run(&Case { headroom, ..CLOSED })).contains(&"client-bottleneck"), "{headroom:?}");
     }

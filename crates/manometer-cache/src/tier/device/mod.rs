@@ -63,7 +63,7 @@ pub struct DeviceCounters {
     pub host_bytes: u64,
     /// Bytes written to flash, including garbage collection.
     pub flash_bytes: u64,
-    /// The time it was busy.
+    /// The time in which at least one request was in service.
     pub busy_ns: Ns,
 }
 

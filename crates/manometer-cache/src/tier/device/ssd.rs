@@ -96,6 +96,8 @@ pub struct Ssd {
     regions: u64,
     /// The cost of a write in addition to its bytes.
     overhead: Ns,
+    /// When the last of the requests in service completes.
+    busy_until: Ns,
     counters: DeviceCounters,
 }
 
@@ -112,6 +114,7 @@ impl Ssd {
             is_written: vec![false; REGIONS as usize],
             regions: 0,
             overhead: 0,
+            busy_until: 0,
             counters: DeviceCounters::default(),
             settings: settings.clone(),
         }
@@ -143,7 +146,15 @@ impl Ssd {
 
     /// Submits a request. Returns when it completes.
     pub fn submit(&mut self, now: Ns, io: &DeviceRequest) -> Ns {
-        if io.is_write { self.write(now, io) } else { self.read(now, io) }
+        let done = if io.is_write { self.write(now, io) } else { self.read(now, io) };
+        self.serve(now, done);
+        done
+    }
+
+    /// Counts the time in which at least one request is in service, as the kernel does for a device.
+    fn serve(&mut self, now: Ns, done: Ns) {
+        self.counters.busy_ns += done.saturating_sub(self.busy_until.max(now));
+        self.busy_until = self.busy_until.max(done);
     }
 
     /// Flushes written data to flash. Returns when it completes.
@@ -151,7 +162,7 @@ impl Ssd {
         let written = self.writers.iter().copied().max().unwrap_or(0).max(now);
         let flushed = written + self.settings.flush.nanoseconds();
         self.writers.fill(flushed);
-        self.counters.busy_ns += self.settings.flush.nanoseconds();
+        self.serve(now, flushed);
         flushed
     }
 
@@ -170,7 +181,6 @@ impl Ssd {
         let done = sensed.max(self.bus_free) + transfer;
         self.bus_free = done;
         self.channels[channel] = done;
-        self.counters.busy_ns += transfer;
         done
     }
 
@@ -180,7 +190,6 @@ impl Ssd {
         let moved = self.flash.write(io.offset, io.bytes).saturating_sub(pages);
         let cleaning = per(moved * PAGE, self.settings.write_per_s);
         let cost = self.overhead + per(pages * PAGE, self.settings.write_per_s);
-        self.counters.busy_ns += cleaning + cost;
         // Moved pages are spread over all channels.
         self.program(now, u64::MAX, cleaning);
         let written = self.program(now, pages, cost);
@@ -257,6 +266,26 @@ mod tests {
         let ms = |written: [Ns; 4]| written.map(|ns| (ns as f64 / 1e6).round());
         assert_eq!((ms(alone), ms(beside)), ([1.0, 2.0, 3.0, 4.0], [4.0; 4]));
         assert_eq!((one.backlog(0), four.backlog(0)), (alone[3], alone[3]));
+    }
+
+    #[test]
+    fn it_is_busy_while_a_request_is_in_service() {
+        let read =
+            |at: u64| DeviceRequest { offset: at * PAGE, bytes: PAGE, is_write: false, is_through: false, job: 0 };
+        let mut idle_between = ssd(4);
+        let alone = idle_between.submit(0, &read(0));
+        for at in 1..10 {
+            idle_between.submit(at * 1_000_000, &read(at));
+        }
+        assert_eq!(idle_between.counters().busy_ns, 10 * alone);
+        let mut saturated = ssd(4);
+        let last = (0..64).map(|at| saturated.submit(at * 1000, &read(at))).max().unwrap();
+        assert_eq!(saturated.counters().busy_ns, last, "never without a request, however many at once");
+        let mut written = ssd(4);
+        let done = write(&mut written, 1, true).max(write(&mut written, 1, true));
+        assert_eq!(written.counters().busy_ns, done);
+        let flushed = written.flush(done + 1000);
+        assert_eq!(written.counters().busy_ns, flushed - 1000);
     }
 
     #[test]

@@ -16,17 +16,17 @@ use manometer_cache::tier::{Arrangement, TierLoad, TierResult, run};
 use manometer_testing::repository_file;
 
 /// Where the arrangements lie that ship.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     repository_file("arrangements")
 }
 
 /// One of them.
-fn shipped(name: &str) -> Arrangement {
+pub(crate) fn shipped(name: &str) -> Arrangement {
     Arrangement::load(&folder().join(name).with_extension("toml")).unwrap()
 }
 
 /// What an arrangement does under one of its workloads, made for a test: smaller, and for a shorter time.
-fn under(arrangement: &Arrangement, workload: &str) -> TierResult {
+pub(crate) fn under(arrangement: &Arrangement, workload: &str) -> TierResult {
     run(arrangement, &TierLoad::Workload(arrangement.workloads[workload].clone())).unwrap()
 }
 

@@ -54,6 +54,9 @@ impl<'a> Run<'a> {
                 interval_ms: experiment.interval.milliseconds(),
                 seed: worker_seed(experiment.seed, index),
                 removes: false,
+                waits: false,
+                clients: workload.clients.clone(),
+                share: None,
                 workload: workload.settings.clone(),
             };
             let place = isolated.placement(index);

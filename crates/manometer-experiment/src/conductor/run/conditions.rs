@@ -30,6 +30,12 @@ pub(super) fn made_anew(member: &Member) -> Option<Finding> {
     })
 }
 
+/// One of the clients that share a workload was lost.
+pub(super) fn client_lost(workload: &str, what: &str) -> Finding {
+    let text = format!("The load of `{workload}` fell: {what}. Trust only the phases before it, or run it again.");
+    Finding::new("client-lost", Severity::Warning, text)
+}
+
 pub(super) fn unrecorded(operation: &str) -> Finding {
     Finding::new(
         "operation-without-column",

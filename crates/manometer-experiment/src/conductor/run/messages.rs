@@ -7,7 +7,7 @@ use manometer_session::protocol::Message;
 
 use super::super::RunError;
 use super::Run;
-use super::conditions::unrecorded;
+use super::conditions::{client_lost, unrecorded};
 use crate::progress::ProgressUpdate;
 
 impl Run<'_> {
@@ -46,6 +46,10 @@ impl Run<'_> {
             }
             Message::Note { t_ns, text } => {
                 self.recorder.recording.event(t_ns, Event::Note { workload: name.to_owned(), text })?;
+            }
+            Message::ClientLost { text } => {
+                let lost = client_lost(name, &text);
+                self.finding(lost)?;
             }
             Message::Replayed { t_ns, replayed } => {
                 if !replayed.interrupted {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::Checker;
 use super::workloads::{setting_names, with_paths};
 use crate::definition::{
-    DEVICE_SCHEDULER, ExperimentWorkload, LadderKey, Neighbour, PlanStep, SettingChange, format_value,
+    CLIENTS, DEVICE_SWEEP_KEYS, ExperimentWorkload, LadderKey, Neighbour, PlanStep, SettingChange, format_value,
 };
 use crate::file::source::Origin;
 use crate::file::tables::{PlanTable, StepTable};
@@ -152,9 +152,9 @@ impl Checker<'_> {
         tables.extend(primary.map(|primary| (primary.name.as_str(), primary)));
         let mut sweep = Vec::new();
         for (key, node) in table.entries() {
-            if key == DEVICE_SCHEDULER {
+            if DEVICE_SWEEP_KEYS.contains(&key.as_str()) {
                 self.check_not_empty(key, node);
-                sweep.push((key.clone(), self.read_schedulers(key, node)));
+                sweep.push((key.clone(), self.read_names(key, node)));
                 continue;
             }
             // Keys without a dot are the sweep's own.
@@ -225,6 +225,7 @@ fn unknown_table(name: &str, tables: &[(&str, &ExperimentWorkload)]) -> (String,
 fn setting_names_of(workload: &ExperimentWorkload) -> Vec<String> {
     let mut names = setting_names(workload.settings.kind()).unwrap_or_default();
     names.extend(IsolationSetting::keys());
+    names.push(CLIENTS.to_owned());
     names
 }
 

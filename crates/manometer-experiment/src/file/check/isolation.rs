@@ -1,5 +1,7 @@
-//! The isolation and the resource limits of a workload.
+//! The isolation, the resource limits and the clients of a workload.
 
+use manometer_session::group::OnLost;
+use manometer_session::protocol::ClientGroup;
 use serde_json::Value;
 
 use super::Checker;
@@ -8,7 +10,7 @@ use crate::file::tree::Node;
 use crate::limits::Limits;
 
 impl Checker<'_> {
-    /// `workload` with the isolation and the limits of its table `node`.
+    /// `workload` with the isolation, the limits and the clients of its table `node`.
     pub(super) fn with_isolation(
         &mut self,
         node: &Node,
@@ -21,12 +23,26 @@ impl Checker<'_> {
         if let Some(limits) = node.get("limits") {
             workload.limits = self.read_limits(limits)?;
         }
+        workload.clients = self.read_clients(node)?;
         if let Err((setting, text)) = workload.validate(block_size) {
             let origin = node.get(&setting).map_or(&node.key_origin, |node| &node.key_origin).clone();
             self.report(text, Some(&origin), None);
             return None;
         }
         Some(workload)
+    }
+
+    fn read_clients(&mut self, node: &Node) -> Option<Option<ClientGroup>> {
+        let Some(count) = node.get("clients") else {
+            let Some(key) = ["hosts", "on_lost"].iter().find_map(|key| node.get(key)) else { return Some(None) };
+            let text = "`hosts` and `on_lost` are for several clients";
+            self.report(text, Some(&key.key_origin), Some("write their number as `clients`"));
+            return None;
+        };
+        let count = self.read(count, "clients")?;
+        let hosts = node.get("hosts").map_or(Some(Vec::new()), |hosts| self.read(hosts, "hosts"))?;
+        let on_lost = node.get("on_lost").map_or(Some(OnLost::Stop), |on_lost| self.read(on_lost, "on_lost"))?;
+        Some(Some(ClientGroup { count, hosts, on_lost }))
     }
 
     fn read_limits(&mut self, node: &Node) -> Option<Limits> {
@@ -55,16 +71,18 @@ impl Checker<'_> {
         (self.errors.len() == errors_before).then_some(limits)
     }
 
-    /// Reads the values of the device's I/O scheduler in a sweep.
-    pub(super) fn read_schedulers(&mut self, key: &str, node: &Node) -> Vec<Value> {
+    /// Reads the values of a key of the device in a sweep: names of schedulers, of devices, of kernels.
+    pub(super) fn read_names(&mut self, key: &str, node: &Node) -> Vec<Value> {
         let is_name = |value: &Value| value.as_str().is_some_and(|name| !name.is_empty());
         for invalid in node.elements().iter().filter(|element| !is_name(&element.to_json())) {
-            let help = "write the names of schedulers, such as `[\"none\", \"mq-deadline\", \"bfq\"]`";
-            self.report(
-                format!("`{key}`: {} is not a scheduler", invalid.to_json()),
-                Some(&invalid.origin),
-                Some(help),
-            );
+            let (what, help) = match key {
+                "device.name" => ("name of a device", "write names of devices, such as `[\"970evp250\", \"p4800x\"]`"),
+                "device.kernel" => {
+                    ("kernel release", "write releases or their beginnings, such as `[\"5.4\", \"6.8\"]`")
+                }
+                _ => ("scheduler", "write the names of schedulers, such as `[\"none\", \"mq-deadline\", \"bfq\"]`"),
+            };
+            self.report(format!("`{key}`: {} is not a {what}", invalid.to_json()), Some(&invalid.origin), Some(help));
         }
         node.elements().iter().map(Node::to_json).collect()
     }

@@ -95,6 +95,8 @@ impl Checker<'_> {
             directory: device.directory,
             fit: device.fit,
             scheduler: device.scheduler,
+            device_name: device.name,
+            kernel: device.kernel,
             write_budget: device.write_budget,
             prepare: prepare?,
             primary,
@@ -279,7 +281,7 @@ impl Checker<'_> {
             let origin = root.get("criterion").map(|node| node.origin.clone());
             let help = match &primary.settings {
                 WorkloadSettings::Command(_) if known.is_empty() => {
-                    "this parser reports no latencies per interval: use `throughput`".to_owned()
+                    "this parser reports no latencies per sample interval: use `throughput`".to_owned()
                 }
                 _ => correction(operation, known),
             };

@@ -13,6 +13,8 @@ use super::reading::property_names;
 use crate::definition::{ExperimentWorkload, Neighbour};
 use crate::file::tree::{Node, NodeKind};
 
+/// The keys that every workload may have besides those of its kind.
+const SHARED_KEYS: [&str; 5] = ["isolation", "limits", "clients", "hosts", "on_lost"];
 /// The maximum number of instances of a neighbour.
 const MAX_INSTANCES: u32 = 64;
 
@@ -20,7 +22,7 @@ impl Checker<'_> {
     pub(super) fn read_primary(&mut self, node: &Node, block_size: u64) -> Option<ExperimentWorkload> {
         let name = self.read_optional(node, "name").unwrap_or_else(|| "primary".to_owned());
         self.check_name(&name, node);
-        let settings = self.read_workload(node, Some("kv"), &["name", "isolation", "limits"], block_size)?;
+        let settings = self.read_workload(node, Some("kv"), &[&["name"], &SHARED_KEYS[..]].concat(), block_size)?;
         self.with_isolation(node, ExperimentWorkload::new(name, settings), block_size)
     }
 
@@ -40,7 +42,7 @@ impl Checker<'_> {
                 self.report(format!("`instances` must be a number from 1 to {MAX_INSTANCES}"), origin.as_ref(), None);
                 continue;
             }
-            let other_keys = ["name", "instances", "isolation", "limits"];
+            let other_keys = [&["name", "instances"], &SHARED_KEYS[..]].concat();
             let Some(settings) = self.read_workload(node, None, &other_keys, block_size) else { continue };
             let Some(one) = self.with_isolation(node, ExperimentWorkload::new(table.clone(), settings), block_size)
             else {
@@ -115,7 +117,7 @@ impl Checker<'_> {
             return None;
         };
         if let Some(processes) = node.get("processes").filter(|_| kind == "replay") {
-            let help = "in an experiment, a replay is one process: use more `threads`";
+            let help = "in an experiment, write `clients`";
             self.report("`processes` is an option of `manometer replay` only", Some(&processes.key_origin), Some(help));
             return None;
         }

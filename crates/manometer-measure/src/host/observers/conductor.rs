@@ -21,7 +21,7 @@ pub(super) fn columns() -> Vec<Column> {
     columns_from(
         "the conductor",
         &[
-            ("samples_late", "", "1 if the sample was late by more than a twentieth of the interval, else 0."),
+            ("samples_late", "", "1 if the sample was late by more than a twentieth of the sample interval, else 0."),
             ("samples_dropped", "", "Ticks since the last sample that had no sample."),
             ("clock_step", "s", "Change of the wall clock against the monotonic clock since the start of the run."),
         ],

@@ -7,7 +7,8 @@ pub(crate) const CHART: Chart = Chart {
     title: "Miss-ratio curves",
     origin: None,
     caption: "The miss ratio (y axis) by the cache's capacity (x axis, logarithmic to base 2). Pale bands are the \
-              95 % intervals of estimates from a sample; circles are knees, beyond which more cache gains little.",
+              95 % intervals of estimates from a sample; circles are knees, from which the curve falls less \
+              steeply.",
     spec: include_str!("../../../../../charts/cache-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
@@ -20,5 +21,5 @@ const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("error", "", "Half of the 95 % interval; null where it is exact."),
     ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
     ColumnInfo::new("high", "", "Its upper end."),
-    ColumnInfo::new("is_knee", "", "Whether this is a knee: beyond it more cache gains little."),
+    ColumnInfo::new("is_knee", "", "Whether this is a knee: from it on the curve falls less steeply."),
 ];

@@ -9,7 +9,8 @@ pub(crate) const CHART: Chart = Chart {
     title: "Device use",
     origin: None,
     caption: "The block device's work for the whole host, from the kernel's counters: bytes, requests, the share of \
-              time it was busy, and the requests in flight at the end of each interval.",
+              time it was busy, and the requests in flight at the end of each sample \
+              interval.",
     spec: include_str!("../../../../../charts/device.vl.json"),
     input: ChartInput::OneRecording(draw),
 };

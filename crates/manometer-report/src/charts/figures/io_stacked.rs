@@ -20,7 +20,7 @@ pub(crate) const CHART: Chart = Chart {
     input: ChartInput::OneRecording(draw),
 };
 
-/// Moments of one strip: more than this and the pixels of a page run together.
+/// Points of one strip: more than this and the pixels of a page run together.
 const LIMIT: usize = 600;
 const MIB: f64 = 1_048_576.0;
 const STRIPS: [(&str, &str); 2] = [("Read (MiB/s)", "read_bytes"), ("Written (MiB/s)", "write_bytes")];

@@ -31,8 +31,8 @@ const PANELS: usize = 24;
 /// Settings that the field draws across, and as lines.
 const ACROSS: &str = "iodepth";
 const LINES: &str = "write_ratio";
-/// Who runs besides.
-const BESIDE: &str = "beside";
+/// Who else runs.
+const OTHERS: &str = "alongside";
 
 /// One neighbour in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,7 +146,7 @@ fn reached(
         .filter(|(setting, _)| is_of(setting, name))
         .map(|(setting, value)| (short(setting).to_owned(), value.clone()))
         .collect();
-    under.insert(BESIDE.to_owned(), beside(run.reader, &phase.id, name));
+    under.insert(OTHERS.to_owned(), others(run.reader, &phase.id, name));
     under.insert("neighbour".to_owned(), name.to_owned());
     let (value, low, high) = interval;
     NeighbourPoint {
@@ -175,7 +175,7 @@ fn is_of(setting: &str, neighbour: &str) -> bool {
 }
 
 /// Who else runs in a phase: `nobody`, or the names.
-fn beside(reader: &RecordingReader, phase: &str, name: &str) -> String {
+fn others(reader: &RecordingReader, phase: &str, name: &str) -> String {
     let running = reader.recording.plan.phases.iter().find(|planned| planned.id == phase).map(|phase| &phase.running);
     let others: Vec<&str> = running.into_iter().flatten().map(String::as_str).filter(|other| *other != name).collect();
     if others.is_empty() { "nobody".to_owned() } else { others.join(", ") }
@@ -190,7 +190,7 @@ struct Directions {
 
 impl Directions {
     fn of(points: &[PhasePoint]) -> Self {
-        let settings = || varying(points).into_iter().filter(|axis| axis.name != PHASE && axis.name != BESIDE);
+        let settings = || varying(points).into_iter().filter(|axis| axis.name != PHASE && axis.name != OTHERS);
         let is_amount = |axis: &Axis| axis.values.iter().all(|value| value.is_empty() || amount(value).is_some());
         let across = settings().filter(is_amount).max_by_key(|axis| (axis.name == ACROSS, axis.values.len()));
         let x = across.unwrap_or_else(|| axis(points, PHASE));

@@ -6,9 +6,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "policy-curves",
     title: "Miss ratio by memory and policy",
     origin: None,
-    caption: "The miss ratio (y axis) by the cache's memory (x axis), for the best policies, LRU, and the bound OPT, \
-              dotted, which knows the future. The dashed vertical line is the recommended memory; pale bands are 95 % \
-              intervals where a sample of the keys was simulated.",
+    caption: "The miss ratio (y axis) by the cache's memory (x axis), for the best policies, the recommended one, \
+              LRU, and the bound OPT, dotted, which knows the future. The dashed vertical line is the recommended \
+              memory; pale bands are 95 % intervals where a sample of the keys was simulated.",
     spec: include_str!("../../../../../charts/policy-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };

@@ -70,7 +70,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
         }
     }
     if rows.is_empty() {
-        return ChartContent::empty("No two counters were sampled at the same moments: this chart is left out.");
+        return ChartContent::empty("No two counters were sampled at the same time: this chart is left out.");
     }
     let mut notes = if words.is_empty() { Vec::new() } else { vec![words.join(". ") + "."] };
     if !more.is_empty() {

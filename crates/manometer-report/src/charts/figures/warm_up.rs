@@ -46,7 +46,7 @@ fn line(reader: &RecordingReader, series: &str, (name, hits, misses): (&str, &st
     Some(Line { name: name.to_owned(), points: reader.line(ratios(&hits, &misses), LIMIT) })
 }
 
-/// The share of hits, moment by moment; a moment without look-ups has none.
+/// The share of hits in each sample; one without look-ups has none.
 fn ratios(hits: &[Point], misses: &[Point]) -> Vec<Point> {
     let ratio = |(hits, misses): (&Point, &Point)| {
         let both = hits.mean.zip(misses.mean).filter(|(hits, misses)| hits + misses > 0.0);

@@ -13,9 +13,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "write-amplification-size",
     title: "Write amplification against size",
     origin: Some("Song 2018, Figure 4.8"),
-    caption: "Write amplification (y axis) by the size of the database (x axis), from the start of each run to the \
-              point at its end; a compaction that shrinks the database takes the line back. Where a line climbs, a \
-              larger database writes more bytes for each byte put.",
+    caption: "The engine's write amplification (y axis) by the size of the database (x axis), from the start of each \
+              run to the point at its end; a compaction that shrinks the database takes the line back. Where a line \
+              climbs, the engine writes more bytes for each byte put as the database grows.",
     spec: include_str!("../../../../../charts/write-amplification-size.vl.json"),
     input: ChartInput::Recordings(draw),
 };
@@ -26,7 +26,7 @@ const GIB: f64 = 1_073_741_824.0;
 /// Columns with the size of all data; without them the levels are added up.
 const WHOLE: [&str; 3] = ["space_bytes", "tables_bytes", "file_bytes"];
 
-/// One moment of one run.
+/// One sample of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct SizePoint {
     run: String,
@@ -66,7 +66,7 @@ fn of_run(run: &PhaseRun) -> Vec<SizePoint> {
     let step = bucket_size(both.len(), LIMIT);
     let mut shown = Vec::new();
     for run in both.chunk_by(|left, right| left.1.is_some() == right.1.is_some()) {
-        // From the last backwards: the last point must stay. Of a gap one moment is enough.
+        // From the last backwards: the last point must stay. Of a gap one sample is enough.
         let step = if run[0].1.is_some() { step } else { run.len() };
         let from = shown.len();
         shown.extend(run.iter().rev().step_by(step));

@@ -345,6 +345,11 @@ pub fn replayed() -> ReplayOutcome {
         errors: 0,
         error: None,
         order_violations: 0,
+        given_up: 0,
+        in_flight_max: 0,
+        damage: None,
+        lost: 0,
+        sent_as: Vec::new(),
         dispatch: Some(kept),
     }
 }

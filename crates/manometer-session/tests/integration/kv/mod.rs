@@ -33,6 +33,9 @@ fn job(dir: &tempfile::TempDir, settings: &KvSettings) -> Job {
         interval_ms: 20,
         seed: 1,
         removes: false,
+        waits: false,
+        clients: None,
+        share: None,
         workload: WorkloadSettings::Kv(settings.clone()),
     }
 }

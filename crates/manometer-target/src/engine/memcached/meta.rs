@@ -6,11 +6,15 @@ use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use manometer_measure::clock::WallAnchor;
 
 use crate::engine::server::{Protocol, Refusal, Wire, decimal};
 
 /// memcached's limit for a key as sent, in bytes.
 pub(super) const KEY_BYTES_MAX: usize = 250;
+
+/// The longest time to live that memcached reads as one, in seconds; a larger number is a date.
+const TTL_S_MAX: u32 = 30 * 24 * 60 * 60;
 
 /// The protocol of look-ups and writes.
 pub(super) enum Meta {}
@@ -26,14 +30,12 @@ impl Protocol for Meta {
 
     #[inline]
     fn write_put(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
-        out.extend_from_slice(b"ms ");
-        let encoded = write_key(out, key)?;
-        out.push(b' ');
-        decimal(out, value.len());
-        out.extend_from_slice(if encoded { b" b\r\n" } else { b"\r\n" });
-        out.extend_from_slice(value);
-        out.extend_from_slice(b"\r\n");
-        Ok(())
+        write_set(out, key, value, None)
+    }
+
+    fn write_put_expiring(out: &mut Vec<u8>, key: &[u8], value: &[u8], ttl_s: u32) -> Result<(), Refusal> {
+        let now_s = || WallAnchor::now().unix_s();
+        write_set(out, key, value, Some(exptime(ttl_s, now_s)))
     }
 
     fn write_delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal> {
@@ -72,6 +74,28 @@ impl Protocol for Meta {
             _ => Err(refusal(wire, line)),
         }
     }
+}
+
+/// The number that stands for a time to live: itself, or the date where it is too long; `now_s` is now, in seconds since
+/// 1970.
+fn exptime(ttl_s: u32, now_s: impl FnOnce() -> u64) -> u64 {
+    if ttl_s > TTL_S_MAX { now_s() + u64::from(ttl_s) } else { u64::from(ttl_s) }
+}
+
+#[inline]
+fn write_set(out: &mut Vec<u8>, key: &[u8], value: &[u8], exptime: Option<u64>) -> Result<(), Refusal> {
+    out.extend_from_slice(b"ms ");
+    let encoded = write_key(out, key)?;
+    out.push(b' ');
+    decimal(out, value.len());
+    if let Some(exptime) = exptime {
+        out.extend_from_slice(b" T");
+        decimal(out, exptime as usize);
+    }
+    out.extend_from_slice(if encoded { b" b\r\n" } else { b"\r\n" });
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+    Ok(())
 }
 
 /// Writes a key, base64-encoded if it is not a word. Returns whether it was encoded.
@@ -147,6 +171,14 @@ mod tests {
         for key in [&[b'a'; 251][..], &[0; 187], b""] {
             assert!(get(key).unwrap_err().contains(&format!("a key of {} bytes", key.len())));
         }
+    }
+
+    #[test]
+    fn a_long_time_to_live_is_sent_as_a_date() {
+        let mut out = Vec::new();
+        assert!(Meta::write_put_expiring(&mut out, b"a", b"xy", 100).is_ok());
+        assert_eq!(out, b"ms a 2 T100\r\nxy\r\n");
+        assert_eq!([exptime(TTL_S_MAX, || 7), exptime(TTL_S_MAX + 1, || 7)], [2_592_000, 2_592_008]);
     }
 
     #[test]

@@ -15,10 +15,11 @@ use serde_json::json;
 use self::meta::Meta;
 use self::options::ServerOptions;
 use super::server::{
-    Launch, Process, Readiness, Refusal, Remote, ServerSession, Wire, free_port, installed_version, load_sorted,
+    Launch, Process, Readiness, Refusal, Remote, ServerConnections, ServerSession, Wire, free_port, installed_version,
+    load_sorted,
 };
 use super::{
-    Capability, Engine, EngineError, EngineInfo, EngineSession, ExternalServer, OpenRequest, SortedRecords,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, ExternalServer, OpenLoop, OpenRequest, SortedRecords,
     StateSampler, StorageKind, server,
 };
 
@@ -38,7 +39,13 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "memcached: a server that Manometer starts, yours with `address`",
     version,
-    capabilities: &[Capability::MultiGet, Capability::Pipeline, Capability::State],
+    capabilities: &[
+        Capability::MultiGet,
+        Capability::Pipeline,
+        Capability::TimeToLive,
+        Capability::OpenLoop,
+        Capability::State,
+    ],
     durability: "none: data is in memory only and may be evicted",
     storage: StorageKind::Memory,
     key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
@@ -103,7 +110,7 @@ impl Memcached {
             Some(wire) => wire,
             None => self.remote.connect()?,
         };
-        let answer = talk(&mut wire).map_err(|refusal| refusal.into_error(&self.remote, doing))?;
+        let answer = talk(&mut wire).map_err(|refusal| self.remote.refused(doing, &refusal))?;
         *held = Some(wire);
         Ok(answer)
     }
@@ -233,6 +240,11 @@ impl Engine for Memcached {
 
     fn external_server(&self) -> Option<&dyn ExternalServer> {
         self.own.is_none().then_some(self)
+    }
+
+    fn open_loop(&self, connections: u32) -> Option<Result<Box<dyn OpenLoop + '_>, EngineError>> {
+        let made = ServerConnections::<Meta>::new(vec![&self.remote], Box::new(|_| 0), connections);
+        Some(made.map(|made| Box::new(made) as Box<dyn OpenLoop>))
     }
 
     fn state_sampler(&self) -> Box<dyn StateSampler + '_> {

@@ -13,7 +13,7 @@ use crate::engine::server::{
     IN_FLIGHT_BYTES, LOADING, PIPELINING, Protocol as _, RECORDS_PER_LOOK, Remote, ServerSession, bytes, read, write,
 };
 use crate::engine::{
-    EngineError, EngineSession, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, SortedRecords,
+    CommandReply, EngineError, EngineSession, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, SortedRecords,
 };
 
 const FINDING: &str = "finding the masters of its cluster";
@@ -100,8 +100,14 @@ impl Cluster {
         Ok(Self { remote: Remote { engine: ENGINE, address }, masters, holders })
     }
 
+    /// The masters, each at its number.
+    pub(super) fn masters(&self) -> Vec<&Remote> {
+        self.masters.iter().collect()
+    }
+
+    /// The number of the master that holds `key`.
     #[inline]
-    fn holder(&self, key: &[u8]) -> usize {
+    pub(super) fn holder(&self, key: &[u8]) -> usize {
         usize::from(self.holders[usize::from(hash_slot(key))])
     }
 }
@@ -213,6 +219,15 @@ impl EngineSession for ClusterSession<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         self.session(key).put(key, value)
+    }
+
+    #[inline]
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl_s: u32) -> Result<(), EngineError> {
+        self.session(key).put_expiring(key, value, ttl_s)
+    }
+
+    fn command(&mut self, key: &[u8], command: &[u8]) -> Result<CommandReply, EngineError> {
+        self.session(key).command(key, command)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {

@@ -18,9 +18,9 @@ use self::cluster::{Cluster, ClusterSession};
 use self::node::Node;
 use self::options::ServerOptions;
 use self::resp::Resp;
-use super::server::{Process, Remote, ServerSession, installed_version, load_sorted};
+use super::server::{Process, Remote, ServerConnections, ServerSession, installed_version, load_sorted};
 use super::{
-    Capability, Engine, EngineError, EngineInfo, EngineSession, ExternalServer, OpenRequest, SortedRecords,
+    Capability, Engine, EngineError, EngineInfo, EngineSession, ExternalServer, OpenLoop, OpenRequest, SortedRecords,
     StateSampler, StorageKind, server,
 };
 
@@ -44,7 +44,14 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "Redis: a server that Manometer starts, three with `cluster = true`, yours with `address`",
     version,
-    capabilities: &[Capability::MultiGet, Capability::Pipeline, Capability::State],
+    capabilities: &[
+        Capability::MultiGet,
+        Capability::Pipeline,
+        Capability::TimeToLive,
+        Capability::Command,
+        Capability::OpenLoop,
+        Capability::State,
+    ],
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
     storage: StorageKind::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
@@ -198,6 +205,13 @@ impl Engine for Redis {
 
     fn external_server(&self) -> Option<&dyn ExternalServer> {
         (!self.is_our_own()).then_some(self)
+    }
+
+    fn open_loop(&self, connections: u32) -> Option<Result<Box<dyn OpenLoop + '_>, EngineError>> {
+        let remotes = self.cluster.as_ref().map_or_else(|| vec![self.remote()], |cluster| cluster.masters());
+        let server_of = |key: &[u8]| self.cluster.as_ref().map_or(0, |cluster| cluster.holder(key));
+        let made = ServerConnections::<Resp>::new(remotes, Box::new(server_of), connections);
+        Some(made.map(|made| Box::new(made) as Box<dyn OpenLoop>))
     }
 
     fn state_sampler(&self) -> Box<dyn StateSampler + '_> {

@@ -4,12 +4,15 @@
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
+use crate::engine::CommandReply;
 use crate::engine::server::{Protocol, Refusal, Wire, decimal};
 
 /// The protocol of look-ups and writes.
 pub(super) enum Resp {}
 
 impl Protocol for Resp {
+    const HAS_MULTI_GET: bool = true;
+
     #[inline]
     fn write_get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal> {
         out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
@@ -22,6 +25,17 @@ impl Protocol for Resp {
         out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
         argument(out, key);
         argument(out, value);
+        Ok(())
+    }
+
+    fn write_put_expiring(out: &mut Vec<u8>, key: &[u8], value: &[u8], ttl_s: u32) -> Result<(), Refusal> {
+        out.extend_from_slice(b"*5\r\n$3\r\nSET\r\n");
+        argument(out, key);
+        argument(out, value);
+        out.extend_from_slice(b"$2\r\nEX\r\n");
+        let mut digits = Vec::new();
+        decimal(&mut digits, ttl_s as usize);
+        argument(out, &digits);
         Ok(())
     }
 
@@ -56,6 +70,29 @@ impl Protocol for Resp {
         }
     }
 
+    /// Reads a reply of any kind: a line, a number, a value, or a list of replies, which may hold lists.
+    fn read_command(wire: &mut Wire) -> Result<CommandReply, Refusal> {
+        let mut reply = CommandReply { bytes: 0, is_missing: false };
+        let (mut left, mut is_first) = (1_u64, true);
+        while left > 0 {
+            left -= 1;
+            let line = wire.line()?;
+            let is_line = wire.at(line.clone()).starts_with(b"+");
+            if is_line {
+                reply.bytes += line.len() - 1;
+            } else {
+                match parsed_header(wire, line)? {
+                    (b'$', bytes @ 0..) => reply.bytes += wire.block(bytes as usize)?.len(),
+                    (b'*', replies @ 1..) => left = left.saturating_add(replies as u64),
+                    (b'$' | b'*', _) => reply.is_missing |= is_first,
+                    _ => {}
+                }
+            }
+            is_first = false;
+        }
+        Ok(reply)
+    }
+
     fn write_get_many(out: &mut Vec<u8>, keys: &[&[u8]]) -> bool {
         out.push(b'*');
         decimal(out, keys.len() + 1);
@@ -85,6 +122,11 @@ fn argument(out: &mut Vec<u8>, bytes: &[u8]) {
 #[inline]
 fn header(wire: &mut Wire) -> Result<(u8, i64), Refusal> {
     let line = wire.line()?;
+    parsed_header(wire, line)
+}
+
+#[inline]
+fn parsed_header(wire: &Wire, line: Range<usize>) -> Result<(u8, i64), Refusal> {
     let number = match wire.at(line.clone()) {
         [kind @ (b'$' | b'*' | b':'), digits @ ..] => number(digits).map(|number| (*kind, number)),
         _ => None,
@@ -138,6 +180,9 @@ mod tests {
         out.clear();
         assert!(Resp::write_get_many(&mut out, &[b"a", b"b"]));
         assert_eq!(out, b"*3\r\n$4\r\nMGET\r\n$1\r\na\r\n$1\r\nb\r\n");
+        out.clear();
+        assert!(Resp::write_put_expiring(&mut out, b"a", b"b", 100).is_ok());
+        assert_eq!(out, b"*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$3\r\n100\r\n");
     }
 
     #[test]

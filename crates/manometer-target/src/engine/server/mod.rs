@@ -1,27 +1,27 @@
 //! The common parts of engines that are servers: a managed process, a connection, and a session.
 
+mod address;
+#[cfg(any(feature = "memcached", feature = "redis"))]
+mod in_flight;
+mod outbox;
 mod process;
+mod refusal;
 mod session;
 mod wire;
 
-use std::net::ToSocketAddrs as _;
-use std::time::Duration;
-
 use serde_json::Value;
 
+pub(super) use address::{ANSWER_LIMIT, CONNECT_LIMIT, resolve};
+#[cfg(any(feature = "memcached", feature = "redis"))]
+pub(super) use in_flight::ServerConnections;
 pub(super) use process::free_port_with_bus;
 pub(super) use process::{Launch, Process, Readiness, free_port, installed_version};
+pub(super) use refusal::Refusal;
 pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK, bytes, read, write};
-pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
+pub(super) use session::{Protocol, ServerSession, load_sorted};
 pub(super) use wire::{Wire, decimal};
 
 use super::{EngineError, EngineOptions, EngineSession};
-
-/// The timeout of connecting.
-pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-
-/// The timeout of an answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// The operation with the timeout [`CONNECT_LIMIT`]; all others have [`ANSWER_LIMIT`].
 pub(super) const CONNECTING: &str = "connecting";
@@ -72,6 +72,14 @@ impl Remote {
         }
     }
 
+    /// The error of a request that was refused while `doing`, or whose connection broke.
+    pub(super) fn refused(&self, doing: &'static str, refusal: &Refusal) -> EngineError {
+        match refusal {
+            Refusal::Broken(error) => self.connection_error(doing, error),
+            Refusal::Refused(text) => self.failed(doing, text),
+        }
+    }
+
     pub(super) fn connect(&self) -> Result<Wire, EngineError> {
         Wire::connect(&self.address).map_err(|error| self.connection_error(CONNECTING, &error))
     }
@@ -89,11 +97,6 @@ pub(super) fn addresses(engine: &'static str, value: &Value) -> Result<Vec<Strin
         return Err(bad_option(engine, "address", value, "write \"host:port\""));
     }
     Ok(addresses)
-}
-
-/// Resolves an address; fails if the name does not resolve.
-pub(super) fn resolve(address: &str) -> std::io::Result<Vec<std::net::SocketAddr>> {
-    Ok(address.to_socket_addrs()?.collect())
 }
 
 /// The error of an option in a table.

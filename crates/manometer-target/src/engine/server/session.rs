@@ -1,11 +1,10 @@
 //! A session over one connection: requests one by one, or many in one write.
 
-use std::io;
 use std::ops::Range;
 
-use super::{Remote, Wire};
+use super::{Refusal, Remote, Wire};
 use crate::engine::{
-    EngineError, EngineSession, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, SortedRecords,
+    CommandReply, EngineError, EngineSession, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, SortedRecords,
 };
 
 /// Bytes of requests that are sent before the first answer is read. A server may stop reading while it cannot write, so
@@ -18,40 +17,23 @@ pub(in crate::engine) const RECORDS_PER_LOOK: usize = 1000;
 const READING: &str = "reading";
 const WRITING: &str = "writing";
 const DELETING: &str = "deleting";
+pub(in crate::engine) const COMMANDING: &str = "sending a recorded command";
 pub(in crate::engine) const PIPELINING: &str = "pipelining";
 pub(in crate::engine) const LOADING: &str = "loading";
 
-/// Why a request failed.
-pub(in crate::engine) enum Refusal {
-    /// The connection broke.
-    Broken(io::Error),
-    /// The server refused it, or the answer violates the protocol.
-    Refused(String),
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Self::Broken(error)
-    }
-}
-
-impl Refusal {
-    /// The error for the user.
-    pub(in crate::engine) fn into_error(self, remote: &Remote, doing: &'static str) -> EngineError {
-        match self {
-            Self::Broken(error) => remote.connection_error(doing, &error),
-            Self::Refused(text) => remote.failed(doing, text),
-        }
-    }
-}
-
 /// The protocol of a kind of server.
 pub(in crate::engine) trait Protocol {
+    /// Whether it has a request for the values of many keys ([`write_get_many`](Self::write_get_many)).
+    const HAS_MULTI_GET: bool = false;
+
     /// Writes a get.
     fn write_get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal>;
 
     /// Writes a put.
     fn write_put(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
+
+    /// Writes a put whose value expires after `ttl_s` seconds.
+    fn write_put_expiring(out: &mut Vec<u8>, key: &[u8], value: &[u8], ttl_s: u32) -> Result<(), Refusal>;
 
     /// Writes a delete.
     fn write_delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal>;
@@ -64,6 +46,11 @@ pub(in crate::engine) trait Protocol {
 
     /// Reads the answer to a delete.
     fn read_delete(wire: &mut Wire) -> Result<(), Refusal>;
+
+    /// Reads the answer to a recorded command; refused where the protocol has none.
+    fn read_command(_wire: &mut Wire) -> Result<CommandReply, Refusal> {
+        Err(Refusal::Refused("it takes no recorded commands".to_owned()))
+    }
 
     /// Writes a get of many keys in one request; false if the protocol has none.
     fn write_get_many(_out: &mut Vec<u8>, _keys: &[&[u8]]) -> bool {
@@ -105,7 +92,7 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
             Some(wire) => wire,
             None => self.remote.connect()?,
         };
-        let result = talk(&mut wire).map_err(|refusal| refusal.into_error(self.remote, doing))?;
+        let result = talk(&mut wire).map_err(|refusal| self.remote.refused(doing, &refusal))?;
         self.wire = Some(wire);
         Ok(result)
     }
@@ -128,6 +115,22 @@ impl<P: Protocol> EngineSession for ServerSession<'_, P> {
             P::write_put(wire.out(), key, value)?;
             wire.send()?;
             P::read_put(wire)
+        })
+    }
+
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl_s: u32) -> Result<(), EngineError> {
+        self.exchange(WRITING, |wire| {
+            P::write_put_expiring(wire.out(), key, value, ttl_s)?;
+            wire.send()?;
+            P::read_put(wire)
+        })
+    }
+
+    fn command(&mut self, _: &[u8], command: &[u8]) -> Result<CommandReply, EngineError> {
+        self.exchange(COMMANDING, |wire| {
+            wire.out().extend_from_slice(command);
+            wire.send()?;
+            P::read_command(wire)
         })
     }
 
@@ -227,7 +230,7 @@ pub(in crate::engine) fn load_sorted<P: Protocol>(
 ) -> Result<(), EngineError> {
     let mut wire = remote.connect()?;
     loop {
-        let put = put_some::<P>(&mut wire, records).map_err(|refusal| refusal.into_error(remote, LOADING))?;
+        let put = put_some::<P>(&mut wire, records).map_err(|refusal| remote.refused(LOADING, &refusal))?;
         if put < RECORDS_PER_LOOK || records.keep_going().is_break() {
             return Ok(());
         }

@@ -4,7 +4,8 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::ops::Range;
 
-use super::{ANSWER_LIMIT, CONNECT_LIMIT, resolve};
+use super::address::{ANSWER_LIMIT, CONNECT_LIMIT, resolve};
+use super::refusal::Refusal;
 
 /// Initial size of the read buffer in bytes; it grows with the longest answer.
 const READ_BYTES: usize = 64 << 10;
@@ -13,17 +14,19 @@ const READ_BYTES: usize = 64 << 10;
 const ANSWER_BYTES_MAX: usize = 512 << 20;
 
 /// A connection to a server.
-pub(in crate::engine) struct Wire {
+pub(crate) struct Wire {
     stream: TcpStream,
     out: Vec<u8>,
     read: Vec<u8>,
     start: usize,
     end: usize,
+    /// Whether parsing never reads from the stream: what has not arrived is the error `WouldBlock`.
+    is_fed: bool,
 }
 
 impl Wire {
     /// Connects to `address` within the timeout, trying each resolved address.
-    pub(in crate::engine) fn connect(address: &str) -> io::Result<Self> {
+    pub(crate) fn connect(address: &str) -> io::Result<Self> {
         let mut last = io::Error::new(ErrorKind::NotFound, "the name leads nowhere");
         for place in resolve(address)? {
             match TcpStream::connect_timeout(&place, CONNECT_LIMIT) {
@@ -38,18 +41,60 @@ impl Wire {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT))?;
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
-        Ok(Self { stream, out: Vec::with_capacity(READ_BYTES), read: vec![0; READ_BYTES], start: 0, end: 0 })
+        Ok(Self {
+            stream,
+            out: Vec::with_capacity(READ_BYTES),
+            read: vec![0; READ_BYTES],
+            start: 0,
+            end: 0,
+            is_fed: false,
+        })
+    }
+
+    /// The stream itself; what was buffered is dropped.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
+    /// A connection that is read with [`pull`](Self::pull) and [`parse`](Self::parse), over a stream that does not block.
+    pub(crate) fn fed(stream: TcpStream) -> Self {
+        Self { stream, out: Vec::new(), read: vec![0; READ_BYTES], start: 0, end: 0, is_fed: true }
+    }
+
+    /// Reads some of what has arrived, without waiting. Returns whether there was anything. Invalidates ranges returned
+    /// before.
+    pub(crate) fn pull(&mut self) -> io::Result<bool> {
+        match self.read_more() {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Parses one answer; `None` if not all of it has arrived, which leaves it to be parsed again.
+    pub(crate) fn parse<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T, Refusal>,
+    ) -> Option<Result<T, Refusal>> {
+        let begin = self.start;
+        match parse(self) {
+            Err(Refusal::Broken(error)) if error.kind() == ErrorKind::WouldBlock => {
+                self.start = begin;
+                None
+            }
+            parsed => Some(parsed),
+        }
     }
 
     /// The buffer of unsent requests.
     #[inline]
-    pub(in crate::engine) fn out(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
     /// Sends the buffered requests.
     #[inline]
-    pub(in crate::engine) fn send(&mut self) -> io::Result<()> {
+    pub(crate) fn send(&mut self) -> io::Result<()> {
         self.stream.write_all(&self.out)?;
         self.out.clear();
         Ok(())
@@ -57,7 +102,7 @@ impl Wire {
 
     /// The next line, without its terminator.
     #[inline]
-    pub(in crate::engine) fn line(&mut self) -> io::Result<Range<usize>> {
+    pub(crate) fn line(&mut self) -> io::Result<Range<usize>> {
         let mut seen = 0;
         loop {
             if let Some(length) = self.read[self.start + seen..self.end].iter().position(|byte| *byte == b'\n') {
@@ -74,7 +119,7 @@ impl Wire {
 
     /// The next `bytes` bytes, which a line terminator follows.
     #[inline]
-    pub(in crate::engine) fn block(&mut self, bytes: usize) -> io::Result<Range<usize>> {
+    pub(crate) fn block(&mut self, bytes: usize) -> io::Result<Range<usize>> {
         const LINE_END: &[u8] = b"\r\n";
         if bytes > ANSWER_BYTES_MAX {
             return Err(io::Error::new(ErrorKind::InvalidData, format!("an answer of {bytes} bytes makes no sense")));
@@ -93,17 +138,21 @@ impl Wire {
 
     /// The bytes of the last answer in `range`.
     #[inline]
-    pub(in crate::engine) fn at(&self, range: Range<usize>) -> &[u8] {
+    pub(crate) fn at(&self, range: Range<usize>) -> &[u8] {
         &self.read[range]
     }
 
     /// The bytes in `range` as text.
-    pub(in crate::engine) fn text(&self, range: Range<usize>) -> String {
+    pub(crate) fn text(&self, range: Range<usize>) -> String {
         String::from_utf8_lossy(&self.read[range]).into_owned()
     }
 
     /// Reads more into the buffer. Invalidates ranges returned before.
     fn fill(&mut self) -> io::Result<()> {
+        if self.is_fed { Err(ErrorKind::WouldBlock.into()) } else { self.read_more() }
+    }
+
+    fn read_more(&mut self) -> io::Result<()> {
         if self.start > 0 {
             self.read.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -131,7 +180,7 @@ impl Wire {
 
 /// Writes `number` in decimal.
 #[inline]
-pub(in crate::engine) fn decimal(out: &mut Vec<u8>, mut number: usize) {
+pub(crate) fn decimal(out: &mut Vec<u8>, mut number: usize) {
     /// Digits of the largest 64-bit number.
     const DIGITS: usize = 20;
     let mut digits = [0; DIGITS];
@@ -181,6 +230,41 @@ mod tests {
         let line = wire.line().unwrap();
         assert_eq!(wire.at(line), b"end");
         assert_eq!(wire.line().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn an_answer_that_has_not_arrived_is_parsed_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let (mut other, _) = listener.accept().unwrap();
+        let mut wire = Wire::fed(stream);
+        let answer = |wire: &mut Wire| {
+            let line = wire.line()?;
+            assert_eq!(wire.at(line), b"$3");
+            Ok(wire.block(3)?)
+        };
+        assert!(wire.parse(answer).is_none());
+        for part in [&b"$3\r\n"[..], b"ab", b"c\r"] {
+            other.write_all(part).unwrap();
+            wire.pull().unwrap();
+            assert!(wire.parse(answer).is_none());
+        }
+        other.write_all(b"\n").unwrap();
+        let block = loop {
+            wire.pull().unwrap();
+            if let Some(block) = wire.parse(answer) {
+                break block.unwrap_or_else(|_| panic!("it was refused"));
+            }
+        };
+        assert_eq!(wire.at(block), b"abc");
+        drop(other);
+        let ended = loop {
+            if let Err(error) = wire.pull() {
+                break error;
+            }
+        };
+        assert_eq!(ended.kind(), ErrorKind::UnexpectedEof);
     }
 
     #[test]

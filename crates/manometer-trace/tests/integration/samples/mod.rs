@@ -1,7 +1,7 @@
 //! A small trace of every format. Samples with a version in their names were recorded from that program; the others
 //! follow the documentation of their formats.
 
-use manometer_trace::write::{OutputFormat, create};
+use manometer_trace::write::{OutputFormat, TraceBatch, create};
 use manometer_trace::{Record, TraceOperation};
 
 pub struct Sample {
@@ -101,7 +101,7 @@ fn binaries() -> Vec<Sample> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace");
         let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
-        writer.write(&records, None).unwrap();
+        writer.write(&TraceBatch::of(&records)).unwrap();
         writer.finish().unwrap();
         samples.push(Sample { format, name: format, bytes: std::fs::read(path).unwrap(), records: records.len() });
     }

@@ -19,7 +19,7 @@ use crate::replay::lane::{Lane, LaneAssignment, LaneSender, enqueue, flush, lane
 use crate::replay::plan::{mismatch_of_times, time_notes};
 use crate::replay::schedule::{DueTimes, margin_ns};
 use crate::replay::second_pass::{SecondPass, reopen};
-use crate::replay::survey::Survey;
+use crate::replay::survey::{Survey, SurveyScope};
 use crate::replay::survey_cache::{FileStamp, cached_survey};
 use crate::replay::{ReplayError, ReplayModel, Timing, TraceFile};
 use crate::setting_error::SettingError;
@@ -61,7 +61,7 @@ impl BlockTrace {
         let Some(file) = recorded.file() else { return Ok(None) };
         let path = file.trace.display().to_string();
         let unreadable = |error| ReplayError::Trace { path: path.clone(), error };
-        let cached_survey = cached_survey(&file, recorded.model(), None, false).map_err(unreadable)?;
+        let cached_survey = cached_survey(&file, SurveyScope::whole(recorded.model())).map_err(unreadable)?;
         let survey = &cached_survey.survey;
         let place = BlockMapping::new(settings);
         if let Some(reason) = mismatch(recorded.time(), survey) {

@@ -121,10 +121,8 @@ impl<'a> TraceSource<'a> {
             interrupted: !self.is_over,
             requests: self.requests,
             sent: self.sent,
-            errors: 0,
-            error: None,
-            order_violations: 0,
             dispatch: self.kept,
+            ..ReplayOutcome::default()
         }
     }
 

@@ -30,8 +30,9 @@ pub(super) struct ArrivalProcess {
 }
 
 impl ArrivalProcess {
-    pub(super) fn new(curve: RateCurve, kind: ArrivalKind, seed: u64) -> Self {
-        let mut process = Self { curve, kind, random: stream(seed ^ SEED, 0), at: 0.0 };
+    /// Constant arrivals begin at `first`.
+    pub(super) fn new(curve: RateCurve, kind: ArrivalKind, first: f64, seed: u64) -> Self {
+        let mut process = Self { curve, kind, random: stream(seed ^ SEED, 0), at: first };
         if kind == ArrivalKind::Poisson {
             process.at = process.gap();
         }
@@ -73,7 +74,11 @@ pub(super) struct Arrival {
 
 /// The arrivals of all threads.
 #[derive(Debug, Default)]
-pub(in crate::kv) struct Arrivals(Mutex<State>);
+pub(in crate::kv) struct Arrivals {
+    /// Where the first of constant arrivals lies on Λ.
+    first: f64,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -106,6 +111,11 @@ impl Default for ArrivalClock {
 }
 
 impl Arrivals {
+    /// Arrivals of which the first of constant ones lies at `first` on Λ.
+    pub(in crate::kv) fn starting_at(first: f64) -> Self {
+        Self { first, state: Mutex::default() }
+    }
+
     /// Puts `plan` into force at `now_ns`. Waiting arrivals keep waiting; future arrivals of the old plan are discarded,
     /// unless only the queue changes. Where the open loop ends, waiting arrivals are dropped.
     pub(in crate::kv) fn change(&self, plan: &PacePlan, seed: u64, now_ns: u64) {
@@ -122,7 +132,7 @@ impl Arrivals {
         state.waiting.truncate(due);
         match plan {
             PacePlan::Open(OpenLoop { curve, arrivals, queue }) => {
-                let mut process = ArrivalProcess::new(curve.clone(), *arrivals, seed);
+                let mut process = ArrivalProcess::new(curve.clone(), *arrivals, self.first, seed);
                 state.limit = *queue as usize;
                 state.began_ns = own_ns;
                 state.next_ns = own_ns.saturating_add(process.next_ns());
@@ -178,7 +188,7 @@ impl Arrivals {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -20,17 +20,30 @@ fn take(arrivals: &Arrivals, now_ns: u64) -> u64 {
 
 #[test]
 fn constant_arrivals_lie_exactly_on_their_grid() {
-    let mut process = ArrivalProcess::new(RateCurve::constant(3.0), ArrivalKind::Constant, 1);
+    let mut process = ArrivalProcess::new(RateCurve::constant(3.0), ArrivalKind::Constant, 0.0, 1);
     for number in 0..3_000_000_u64 {
         assert_eq!(process.next_ns(), (number as f64 / 3.0 * 1e9).round() as u64);
     }
 }
 
 #[test]
+fn clients_of_one_rate_send_at_equal_distances_together() {
+    let sent_by = |part: u32| {
+        let arrivals = Arrivals::starting_at(f64::from(part) / 4.0);
+        arrivals.change(&open(5.0, ArrivalKind::Constant, 100), 1, 0);
+        arrivals.resume(0);
+        (0..10).map(move |_| take(&arrivals, 0)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<u64> = (0..4).flat_map(sent_by).collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..40).map(|number| number * SECOND / 20).collect::<Vec<_>>());
+}
+
+#[test]
 fn poisson_gaps_are_exponential_and_their_counts_vary_as_much_as_they_are() {
     const RATE: f64 = 1000.0;
     const COUNT: usize = 200_000;
-    let mut process = ArrivalProcess::new(RateCurve::constant(RATE), ArrivalKind::Poisson, 1);
+    let mut process = ArrivalProcess::new(RateCurve::constant(RATE), ArrivalKind::Poisson, 0.0, 1);
     let times: Vec<u64> = (0..COUNT).map(|_| process.next_ns()).collect();
     let mean_s = times[COUNT - 1] as f64 / 1e9 / COUNT as f64;
     // Five standard errors of the mean of exponential gaps.
@@ -49,7 +62,7 @@ fn poisson_gaps_are_exponential_and_their_counts_vary_as_much_as_they_are() {
 #[test]
 fn poisson_follows_a_curve() {
     let curve = RateCurve::steps(&[(0.0, 100.0), (100.0, 300.0)]);
-    let mut process = ArrivalProcess::new(curve, ArrivalKind::Poisson, 7);
+    let mut process = ArrivalProcess::new(curve, ArrivalKind::Poisson, 0.0, 7);
     let times: Vec<u64> =
         std::iter::from_fn(|| Some(process.next_ns())).take_while(|t_ns| *t_ns < 200 * SECOND).collect();
     let early = times.iter().filter(|t_ns| **t_ns < 100 * SECOND).count() as f64;

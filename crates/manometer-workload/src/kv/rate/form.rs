@@ -82,6 +82,19 @@ impl RateError {
 }
 
 impl RateForm {
+    /// The rate times `share`; `None` for a table, whose rates stand in a file.
+    pub fn times(&self, share: f64) -> Option<Self> {
+        Some(match self.clone() {
+            Self::Constant(rate) => Self::Constant(rate * share),
+            Self::Steps(steps) => Self::Steps(steps.into_iter().map(|(from, rate)| (from, rate * share)).collect()),
+            Self::Ramp { from, to, within } => Self::Ramp { from: from * share, to: to * share, within },
+            Self::Sine { mean, amplitude, period, phase } => {
+                Self::Sine { mean: mean * share, amplitude: amplitude * share, period, phase }
+            }
+            Self::Table { .. } => return None,
+        })
+    }
+
     /// Its curve; reads the table, if any.
     ///
     /// # Errors

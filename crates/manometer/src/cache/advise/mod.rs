@@ -8,6 +8,7 @@ use manometer_cache::CacheError;
 use manometer_cache::advise::{Advice, AdviseRequest, SHIPPED_PRICES, WORKLOAD, advise};
 use manometer_cache::cost::{CostGoal, Prices};
 use manometer_cache::tier::Arrangement;
+use manometer_measure::clock::WallAnchor;
 use manometer_measure::{ByteSize, recording};
 use serde_json::{Value, json};
 
@@ -18,9 +19,9 @@ use crate::trace::input::{self, Input};
 
 /// Recommend a memory size, a replacement policy and an SSD tier for a trace.
 ///
-/// Prints one page: the character of the trace, all policies against LRU, the miss-ratio curves of the five best, the
-/// sizes beyond which more memory gains little, the trace replayed on disks, SSDs and SSDs before disks, their cost, and a
-/// sensitivity analysis. The default prices are those of the cache thesis, of 2015.
+/// Prints one page: the character of the trace, all policies against LRU at the recommended memory size, the miss-ratio
+/// curves of the five best, the trace replayed on disks, SSDs and SSDs before disks, their cost, and a sensitivity
+/// analysis. Each sentence says what it may be used for: sound, indicative or void. The default prices are of 2026.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache advise cluster52.csv.zst\n  \
     manometer cache advise web.csv --prices prices.toml --goal 50MB/s --out advice.html")]
@@ -95,6 +96,7 @@ fn advice(args: &Args) -> Result<Advice, CacheError> {
         prices: Prices::read(&prices_name, &prices)?,
         prices_name,
         goals: args.goals.clone(),
+        today_unix_s: WallAnchor::now().unix_s(),
     };
     advise(&|| Ok(args.input.open_keeping(false)?.reader), &asked)
 }

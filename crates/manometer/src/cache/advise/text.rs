@@ -1,15 +1,13 @@
 //! The recommendation as text.
 
 use manometer_cache::advise::{
-    Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind, TraceTraits,
+    Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind,
+    TierOutcome, TraceTraits,
 };
 use manometer_measure::human::{bytes, percent};
 
 use crate::number::{count, gap, latency, number, significant};
 use crate::table::table;
-
-/// The number of policies shown.
-const BEST: usize = 5;
 
 /// One page.
 pub(super) fn text(advice: &Advice) -> String {
@@ -21,8 +19,16 @@ pub(super) fn text(advice: &Advice) -> String {
 }
 
 fn recommendation(advice: &Advice) -> String {
-    let mut lines = vec![format!("{}: recommendation", advice.trace)];
-    lines.extend(advice.recommendation.sentences.iter().map(|sentence| format!("  {}", sentence.text)));
+    let verdict = &advice.recommendation.verdict;
+    let because = match verdict.reasons.is_empty() {
+        true => String::new(),
+        false => format!(": {}", verdict.reasons.join("; ")),
+    };
+    let mut lines = vec![format!("{}: recommendation, {}{because}", advice.trace, verdict.grade.name())];
+    lines.extend(advice.recommendation.sentences.iter().map(|sentence| {
+        let grade = sentence.grade.map_or(String::new(), |grade| format!(" ({})", grade.name()));
+        format!("  {}{grade}: {}", sentence.about, sentence.text)
+    }));
     if let Some(goal) = &advice.goal {
         let goals = goal.goals.join(" and ");
         lines.push(match goal.meeting.first() {
@@ -82,32 +88,34 @@ fn character(advice: &Advice) -> String {
 
 fn policies(advice: &Advice) -> String {
     let ranking = &advice.ranking;
-    let sizes: Vec<String> = ranking.capacities.iter().map(|capacity| bytes(advice.basis.bytes(*capacity))).collect();
-    let mut head = vec!["policy", "misses vs LRU", "±"];
-    head.extend(sizes.iter().map(String::as_str));
-    let mut shown = table(&head, 1);
-    let lru = ranking.policies.iter().skip(BEST).find(|ranked| ranked.policy == "lru");
-    for ranked in ranking.policies.iter().take(BEST).chain(lru).chain(&ranking.bound) {
+    let mut shown = table(&["policy", "misses vs LRU", "±", "misses", "miss ratio"], 1);
+    for ranked in ranking.shown(&advice.recommendation.policy.policy) {
         shown.add_row(row(ranked));
     }
-    let basis = match advice.basis.rate < 1.0 {
+    let basis = match ranking.rate < 1.0 {
         true => format!(
             "simulated in miniature on {} of the keys ({} requests)",
-            percent(advice.basis.rate),
+            percent(ranking.rate),
             number(ranking.requests as f64)
         ),
-        false => "on all keys".to_owned(),
+        false => "simulated exactly on all keys".to_owned(),
     };
+    let size = bytes(advice.memory.recommended.bytes);
     format!(
-        "Policies: mean misses relative to LRU over these sizes, and miss ratios; {} of {}, {basis}; OPT is the bound\n{shown}",
-        BEST.min(ranking.policies.len()),
+        "Policies with the recommended memory, {size}: the best of {} with the recommended one, and LRU, {basis}; ± is half \
+         the 95 % interval for other such traffic, for all policies at once, – where the trace is too short for one; OPT is \
+         the bound\n{shown}",
         ranking.policies.len()
     )
 }
 
 fn row(ranked: &PolicyRank) -> Vec<String> {
-    let error = if ranked.error > 0.0 { percent(ranked.error) } else { String::new() };
-    let mut row = vec![ranked.policy.clone(), signed(ranked.relative), error];
+    let mut row = vec![
+        ranked.policy.clone(),
+        signed(ranked.relative),
+        ranked.error.map_or_else(gap, percent),
+        count(ranked.misses as f64),
+    ];
     row.extend(ranked.miss_ratios.iter().map(|ratio| percent(*ratio)));
     row
 }
@@ -126,7 +134,7 @@ fn memory(advice: &Advice) -> String {
     }
     let knees: Vec<String> = advice.memory.knees.iter().map(|knee| bytes(knee.bytes)).collect();
     let knees = if knees.is_empty() { "none".to_owned() } else { knees.join(", ") };
-    format!("Miss ratios by memory; knees of {}: {knees}\n{shown}", advice.memory.policy)
+    format!("Miss ratios by memory; knees of LRU: {knees}\n{shown}")
 }
 
 fn ratio(point: MissPoint) -> String {
@@ -152,10 +160,11 @@ fn tiers(advice: &Advice) -> String {
         false => "whole devices",
     };
     format!(
-        "Tiers: {cut}{} requests, {} at a time, caches cold at first{sizes}\nprices of {} in {} ({}), {rule}\n{shown}",
+        "Tiers: {cut}{} requests, {} at a time, caches cold at first{sizes}\nprices of {}{} in {} ({}), {rule}\n{shown}",
         number(replay.requests as f64),
         replay.threads,
         advice.prices.dates,
+        if advice.prices.is_old { ", which are old," } else { "" },
         advice.prices.currency,
         advice.prices.name
     )
@@ -179,7 +188,7 @@ fn tier_row(tier: &PricedTier, is_per_gb: bool) -> Vec<String> {
         significant(tier.cost),
         significant(per_mb),
         tier.cost_per_1000_requests_per_s.map_or_else(gap, significant),
-        tier.break_even_per_gb.map_or_else(gap, significant),
+        break_even(tier.break_even_per_gb, tier.break_even_interval),
     ]
 }
 
@@ -188,16 +197,32 @@ fn varied(advice: &Advice) -> String {
         return String::new();
     }
     let mut shown = table(&["with", "disks only, MB/s", "with SSD, MB/s", "break-even", "pays"], 1);
-    for SensitivityResult { change, alone_mb_per_s, cached_mb_per_s, break_even_per_gb, pays } in &advice.varied {
+    for varied in &advice.varied {
+        let SensitivityResult { change, alone_mb_per_s, cached_mb_per_s, .. } = varied;
         shown.add_row([
             change_name(*change),
             significant(*alone_mb_per_s),
             significant(*cached_mb_per_s),
-            break_even_per_gb.map_or_else(gap, significant),
-            pays.map_or_else(gap, |pays| if pays { "yes" } else { "no" }.to_owned()),
+            break_even(varied.break_even_per_gb, varied.break_even_interval),
+            outcome(varied.verdict).to_owned(),
         ]);
     }
     format!("Sensitivity of the arrangement with an SSD and the lowest cost per MB/s\n{shown}")
+}
+
+/// A break-even price with its ends.
+fn break_even(price: Option<f64>, ends: Option<[f64; 2]>) -> String {
+    let Some((price, [low, high])) = price.zip(ends) else { return gap() };
+    format!("{} ({} to {})", significant(price), significant(low), significant(high))
+}
+
+fn outcome(outcome: TierOutcome) -> &'static str {
+    match outcome {
+        TierOutcome::Pays => "yes",
+        TierOutcome::DoesNotPay => "no",
+        TierOutcome::TooCloseToCall => "too close to call",
+        TierOutcome::Unknown => "unknown",
+    }
 }
 
 fn change_name(change: SensitivityChange) -> String {

@@ -1,29 +1,36 @@
 //! The costs as JSON.
 
-use manometer_cache::cost::{ArrangementCost, ArrangementResult, BreakEven, GoalVerdict, Price, SsdLife};
+use manometer_cache::cost::{ArrangementCost, ArrangementResult, BreakEven, GoalVerdict, Price, SsdLife, is_price_old};
 use serde_json::{Value, json};
 
 use super::args::Args;
 use super::results::CostResults;
 
 pub(super) fn document(args: &Args, results: &CostResults) -> Value {
-    let CostResults { outcomes, prices, bill, break_even, verdict } = results;
-    let results = outcomes.iter().zip(&bill.costs).map(|(outcome, cost)| result(outcome, cost));
-    let used = prices.devices.iter().filter(|price| is_used(price, outcomes));
+    let CostResults { outcomes, prices, bill, break_even, verdict, .. } = results;
+    let used = results.used_prices().map(|one| price(one, results.age_years(&one.date)));
+    let costs = outcomes.iter().zip(&bill.costs).map(|(outcome, cost)| result(outcome, cost));
     let electricity = prices.electricity.as_ref().map(|electricity| {
         let (date, source) = (&electricity.date, &electricity.source);
-        json!({ "price_per_kwh": electricity.per_kwh, "date": date, "source": source })
+        let age_years = results.age_years(date);
+        json!({
+            "price_per_kwh": electricity.per_kwh,
+            "date": date,
+            "age_years": age_years,
+            "is_old": is_price_old(age_years),
+            "source": source,
+        })
     });
     json!({
         "rule": if args.per_gb { "per_gb" } else { "money" },
         "currency": prices.currency,
         "years": args.years,
-        "results": results.collect::<Vec<Value>>(),
+        "results": costs.collect::<Vec<Value>>(),
         "break_even": break_even.iter().map(|one| price_of_break_even(outcomes, one)).collect::<Vec<Value>>(),
         "goal": verdict.as_ref().map(|verdict| goal(args, verdict)),
         "left_out": { "energy": bill.energy_left_out, "replacement": bill.replacement_left_out },
         "raid_unknown": bill.raid_unknown,
-        "prices": used.map(price).collect::<Vec<Value>>(),
+        "prices": used.collect::<Vec<Value>>(),
         "electricity": electricity,
     })
 }
@@ -79,21 +86,19 @@ fn goal(args: &Args, verdict: &GoalVerdict) -> Value {
     })
 }
 
-fn price(price: &Price) -> Value {
+fn price(price: &Price, age_years: f64) -> Value {
     json!({
         "device": price.device,
         "product": price.product,
         "price_per_gb": price.per_gb,
+        "price_per_gb_interval": price.per_gb_interval,
         "size_gb": price.size_gb,
         "date": price.date,
+        "age_years": age_years,
+        "is_old": is_price_old(age_years),
         "source": price.source,
         "watts": price.watts,
         "endurance_tb": price.endurance_tb,
         "data_sheet": price.data_sheet,
     })
-}
-
-/// Whether the results contain the device.
-pub(super) fn is_used(price: &Price, outcomes: &[ArrangementResult]) -> bool {
-    outcomes.iter().flat_map(ArrangementResult::levels).any(|level| level.device == price.device)
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use manometer_cache::CacheError;
 use manometer_cache::cost::{
-    ArrangementResult, BreakEven, CostReport, CostRule, GoalVerdict, Prices, break_even, compute_costs, evaluate_goals,
-    price_as, read_results,
+    ArrangementResult, BreakEven, CostReport, CostRule, GoalVerdict, Price, Prices, break_even, compute_costs,
+    evaluate_goals, price_age_years, price_as, read_results,
 };
+use manometer_measure::clock::WallAnchor;
 
 use super::args::Args;
 
@@ -17,6 +18,23 @@ pub(super) struct CostResults {
     pub(super) bill: CostReport,
     pub(super) break_even: Vec<(usize, BreakEven)>,
     pub(super) verdict: Option<GoalVerdict>,
+    /// Seconds since the Unix epoch, from which the ages of prices follow.
+    pub(super) today_unix_s: u64,
+}
+
+impl CostResults {
+    /// The age of a price of `date`, in years.
+    pub(super) fn age_years(&self, date: &str) -> f64 {
+        price_age_years(date, self.today_unix_s)
+    }
+
+    /// The prices of devices in the results.
+    pub(super) fn used_prices(&self) -> impl Iterator<Item = &Price> {
+        let is_used = |price: &&Price| {
+            self.outcomes.iter().flat_map(ArrangementResult::levels).any(|level| level.device == price.device)
+        };
+        self.prices.devices.iter().filter(is_used)
+    }
 }
 
 /// Reads prices and results, and computes the costs.
@@ -39,7 +57,7 @@ pub(super) fn cost_results(args: &Args) -> Result<CostResults, CacheError> {
         [] => None,
         goals => Some(evaluate_goals(goals, &outcomes, &bill.costs)?),
     };
-    Ok(CostResults { outcomes, prices, bill, break_even, verdict })
+    Ok(CostResults { outcomes, prices, bill, break_even, verdict, today_unix_s: WallAnchor::now().unix_s() })
 }
 
 fn rule(args: &Args) -> Result<CostRule, CacheError> {

@@ -2,10 +2,10 @@
 
 use manometer_cache::cost::{
     ArrangementCost, ArrangementResult, BreakEven, CostReport, Electricity, GoalVerdict, Price, Prices, SsdLife,
+    is_price_old,
 };
 
 use super::args::Args;
-use super::json::is_used;
 use super::results::CostResults;
 use crate::number::{gap, significant};
 use crate::table::table;
@@ -31,9 +31,11 @@ pub(super) fn text(args: &Args, results: &CostResults) -> String {
         lines.extend(goal(args, results, verdict));
     }
     lines.push("\nPrices".to_owned());
-    let Prices { currency, electricity: energy, devices } = &results.prices;
-    lines.extend(devices.iter().filter(|price| is_used(price, &results.outcomes)).map(|one| price(currency, one)));
-    lines.extend(energy.as_ref().filter(|_| args.years.is_some()).map(|one| electricity(currency, one)));
+    let Prices { currency, electricity: energy, .. } = &results.prices;
+    lines.extend(results.used_prices().map(|one| price(currency, one)));
+    let energy = energy.as_ref().filter(|_| args.years.is_some());
+    lines.extend(energy.map(|one| electricity(currency, one)));
+    lines.extend(old_prices(results, energy));
     lines.join("\n")
 }
 
@@ -174,6 +176,14 @@ fn price(currency: &str, price: &Price) -> String {
         line += &format!("; {ratings} ({})", price.data_sheet.as_deref().unwrap_or_default());
     }
     line
+}
+
+/// Says that prices are old, if one is.
+fn old_prices(results: &CostResults, electricity: Option<&Electricity>) -> Option<String> {
+    let dates = results.used_prices().map(|price| &price.date).chain(electricity.map(|electricity| &electricity.date));
+    let age_years = dates.map(|date| results.age_years(date)).fold(0.0, f64::max);
+    let text = || format!("These prices are up to {age_years:.0} years old: the costs are not today's");
+    is_price_old(age_years).then(text)
 }
 
 fn electricity(currency: &str, electricity: &Electricity) -> String {

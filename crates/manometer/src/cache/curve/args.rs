@@ -8,7 +8,7 @@ use manometer_cache::curve::{MissRatioCurve, MissRatioCurves};
 use super::super::block_size::BlockSize;
 use super::super::capacity::Unit;
 use crate::output::Format;
-use crate::trace::input::Input;
+use crate::trace::input::Parts;
 
 /// Compute miss-ratio curves: the miss ratio of each policy over all cache sizes.
 ///
@@ -19,7 +19,7 @@ use crate::trace::input::Input;
     manometer cache curve cluster52.csv.zst --policy lru,arc --samples 8192 --size-aware --chart curves.html")]
 pub struct Args {
     #[command(flatten)]
-    pub(super) input: Input,
+    pub(super) input: Parts,
     /// Policies, optionally with parameters; the trace is read once for all.
     #[arg(long, value_delimiter = ',', default_value = "lru")]
     pub(super) policy: Vec<PolicySpec>,
@@ -36,7 +36,7 @@ pub struct Args {
     /// Sample at most this many keys, in memory that does not grow with the trace.
     #[arg(long, value_name = "KEYS", value_parser = clap::value_parser!(u32).range(64..))]
     pub(super) samples: Option<u32>,
-    /// Report the knees: the sizes beyond which more cache gains little.
+    /// Report the knees: the sizes from which the curve falls less steeply.
     #[arg(long)]
     pub(super) knee: bool,
     /// Report the working set: the keys, and bytes with --size-aware, requested in windows of the trace.

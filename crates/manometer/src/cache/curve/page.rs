@@ -1,5 +1,7 @@
 //! The curves as a page.
 
+use std::path::Path;
+
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{
     CurvePoint, MissRatioCurve, MissRatioCurves, WorkingSetCurve, WorkingSetSize, WorkingSetWindow, knees,
@@ -15,7 +17,7 @@ pub(super) fn page(args: &Args, result: &MissRatioCurves) -> String {
     facts.extend(left_out(result));
     facts.extend(result.damage.as_ref().map(|damage| format!("incomplete: {damage}")));
     cache_curves(&CacheCurves {
-        trace: args.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        trace: Path::new(&args.input.name()).file_name().unwrap_or_default().to_string_lossy().into_owned(),
         facts,
         is_in_bytes: args.unit.size_aware,
         policies: args.named_curves(result).map(|(policy, curve)| cache_policy(args, policy, curve)).collect(),

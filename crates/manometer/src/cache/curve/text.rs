@@ -108,7 +108,7 @@ fn knees_text(args: &Args, curve: &MissRatioCurve) -> String {
     let knees: Vec<String> = knees.collect();
     match knees.is_empty() {
         true => "knees: none".to_owned(),
-        false => format!("knees, beyond which more cache gains little: {}", knees.join(", ")),
+        false => format!("knees, from which the curve falls less steeply: {}", knees.join(", ")),
     }
 }
 

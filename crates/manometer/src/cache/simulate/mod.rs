@@ -13,7 +13,7 @@ use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 use crate::table::table;
-use crate::trace::input::{self, Input};
+use crate::trace::input::{self, Parts};
 
 /// Simulate every policy at every capacity, in one pass over the trace.
 ///
@@ -24,7 +24,7 @@ use crate::trace::input::{self, Input};
     manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware")]
 pub struct Args {
     #[command(flatten)]
-    input: Input,
+    input: Parts,
     /// Policies, optionally with parameters: `mq:lifetime=5000` (docs/cache-policies.md).
     #[arg(long, value_delimiter = ',', required = true)]
     policy: Vec<String>,

@@ -29,7 +29,8 @@ pub struct Args {
     pub(super) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(super) form: TraceForm,
-    /// Keep this many requests of the trace in flight; by default they arrive at their own times.
+    /// Keep this many requests of the trace in flight; by default they arrive at their own times, and latencies are response
+    /// times, from when each request was due.
     #[arg(long, requires = "trace", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) threads: Option<u32>,
     /// Bypass the page cache.

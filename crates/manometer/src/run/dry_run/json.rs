@@ -22,7 +22,7 @@ pub(super) fn document(report: &DryRunReport<'_>) -> Value {
             "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
             "repeat": run.repeat, "reference": run.combination.is_none(),
             "duration_s": plan.duration_s(), "bytes_to_prepare": cost.prepared_bytes,
-            "isolation": isolate::describe(experiment),
+            "write_budget_bytes": experiment.write_budget.map(|budget| budget.0), "isolation": isolate::describe(experiment),
         })
     };
     let SetCost { min: least, max: most, .. } = &dry.costs;

@@ -9,7 +9,7 @@ use manometer_trace::character::model::CapturePoint;
 use manometer_trace::character::{Character, CharacterOptions, Report};
 use serde_json::{Value, json};
 
-use super::input::{self, Input};
+use super::input::{self, Parts};
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 
@@ -22,7 +22,7 @@ use crate::output::Format;
     manometer trace characterise web.csv --taken-at proxy --latency 2ms --format json")]
 pub struct Args {
     #[command(flatten)]
-    input: Input,
+    input: Parts,
     /// Where the trace was taken; this decides the replay model.
     #[arg(long, value_enum)]
     taken_at: Option<CaptureArg>,
@@ -49,7 +49,7 @@ enum CaptureArg {
 
 /// Reads the trace once and prints the result.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let mut trace = match args.input.open_keeping(false) {
+    let mut trace = match args.input.open() {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };

@@ -183,7 +183,7 @@ fn working_set(report: &Report) -> String {
         return "none".to_owned();
     };
     let [least, median, most] = [least, median, most].map(|keys| count(*keys));
-    format!("{least} to {most} keys, median {median}, in {} intervals of {length}", keys.len())
+    format!("{least} to {most} keys, median {median}, in {} windows of {length}", keys.len())
 }
 
 fn burstiness(bursts: &Burstiness) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Helpers for tests of the command line: a directory on a real disk, the real binary, and its output.
 
+pub mod servers;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -145,6 +147,15 @@ impl Running {
     pub fn workers(&self) -> Vec<u32> {
         let parent = self.pid().to_string();
         let ours = |pid: &u32| stat_field(*pid, 1).as_deref() == Some(&parent) && is_worker(*pid);
+        processes().into_iter().filter(ours).collect()
+    }
+
+    /// The programs called `name` that it started.
+    pub fn children(&self, name: &str) -> Vec<u32> {
+        let parent = self.pid().to_string();
+        let is_called =
+            |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name);
+        let ours = |pid: &u32| stat_field(*pid, 1).as_deref() == Some(&parent) && is_called(*pid);
         processes().into_iter().filter(ours).collect()
     }
 

@@ -26,6 +26,9 @@ use crate::{Counters, Error, PAGE_BYTES, Result};
 /// Most regions of one budget: an owner names its region in 16 bits.
 const MAX_REGIONS: usize = 1 << 16;
 
+/// Most pages of one budget: 16 TiB, but for one page.
+const MAX_PAGES: u32 = u32::MAX - 1;
+
 /// Bits of an owner that name the page.
 const PAGE_BITS: u32 = 48;
 
@@ -49,12 +52,12 @@ impl Budget {
     /// A budget of `memory` bytes that evicts by `rules`.
     pub(crate) fn with_rules(memory: u64, rules: EvictionRules) -> Result<Self> {
         let pages = memory / PAGE_BYTES as u64;
-        let too_small = |reason, wanted| Error::Budget { got: memory, wanted, reason };
         if pages == 0 {
-            return Err(too_small("it holds no page", PAGE_BYTES as u64));
+            return Err(Error::Budget { got: memory, wanted: PAGE_BYTES as u64, reason: "it holds no page" });
         }
-        let pages = u32::try_from(pages).ok().filter(|pages| *pages < u32::MAX);
-        let pages = pages.ok_or_else(|| too_small("it is more than 16 TiB", 0))?;
+        let pages = u32::try_from(pages).ok().filter(|pages| *pages <= MAX_PAGES);
+        let most = u64::from(MAX_PAGES) * PAGE_BYTES as u64;
+        let pages = pages.ok_or(Error::BudgetTooLarge { got: memory, most })?;
         let slots = Arc::new(Slots::new(pages, rules)?);
         if rules.policy == Policy::CleanOnly {
             let of_thread = Arc::downgrade(&slots);

@@ -29,7 +29,7 @@ pub(super) fn smart_log(text: &str) -> Option<Reading> {
     })
 }
 
-/// The utilisation of the namespace: its allocated blocks times the block size of the current format.
+/// The allocated space of the namespace (NUSE): its allocated blocks times the block size of the current format.
 pub(super) fn used_bytes(text: &str) -> Option<f64> {
     let namespace: Value = serde_json::from_str(text).ok()?;
     let blocks = number(namespace.get("nuse")?)?;

@@ -1,7 +1,5 @@
 //! The autocorrelation of a series and its integrated autocorrelation time.
 
-use super::moments::mean;
-
 /// The sum of autocorrelations stops at this share of the series: a longer time is indistinguishable from a drift.
 const LONGEST_SHARE: f64 = 0.25;
 
@@ -57,7 +55,7 @@ fn first_order_time(centred: &[f64], spread: f64) -> f64 {
 }
 
 fn centred(series: &[f64]) -> Vec<f64> {
-    let mean = mean(series).unwrap_or(0.0);
+    let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
     series.iter().map(|value| value - mean).collect()
 }
 
