@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from typing import Any
 
 import asyncssh
 
 
 async def run(process: asyncssh.SSHServerProcess[Any]) -> None:
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_shell(process.command or "sh", stdin=pipe, stdout=pipe, stderr=pipe)
-    await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
-    process.exit(await child.wait())
+    child = await asyncio.create_subprocess_shell(process.command or "sh", stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    # An error that leaves here, such as that of pipes tied to a child that is gone, ends the whole connection.
+    output, errors = await child.communicate()
+    process.stdout.write(output)
+    process.stderr.write(errors)
+    process.exit(child.returncode or 0)
 
 
 async def serve(host_key: str, authorized_keys: str) -> None:
