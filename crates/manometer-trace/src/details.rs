@@ -64,6 +64,27 @@ impl BatchDetails {
         }
     }
 
+    /// The details of those requests of the batch for which `kept` is true. A command of which a request is left out
+    /// would ask for more than what is left: its other requests then stand alone, without it.
+    pub(crate) fn selected(&self, kept: &[bool]) -> Self {
+        let mut requests = Vec::with_capacity(kept.len());
+        let mut from = 0;
+        while from < kept.len() {
+            let joined = self.requests.iter().skip(from + 1).take_while(|request| request.is_joined).count();
+            let command = from..(from + 1 + joined).min(kept.len());
+            let is_whole = kept[command.clone()].iter().all(|kept| *kept);
+            for at in command.clone().filter(|at| kept[*at]) {
+                let mut request = self.requests.get(at).cloned().unwrap_or_default();
+                if !is_whole {
+                    (request.command, request.is_joined) = (0..0, false);
+                }
+                requests.push(request);
+            }
+            from = command.end;
+        }
+        Self { bytes: self.bytes.clone(), requests }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.requests.clear();
@@ -161,6 +182,33 @@ mod tests {
             [scan, RequestDetails::default(), RequestDetails::default()]
         );
         assert_eq!((batch.of(2).command, batch.of(2).is_joined), (Some(&b"*1"[..]), true));
+    }
+
+    #[test]
+    fn a_command_of_which_a_request_is_left_out_is_none() {
+        let mut details = DetailCollector::default();
+        for at in 0..5 {
+            details.key(&[b'a' + at as u8]);
+            match at {
+                0 | 2 => details.command(b"*"),
+                _ => details.join(),
+            }
+            details.end_record(at);
+        }
+        // Commands for a, b and for c, d, e; then a request without details.
+        let of = |kept: &[bool]| {
+            let selected = details.batch().selected(kept);
+            let shown = (0..kept.iter().filter(|kept| **kept).count()).map(|at| {
+                let RequestDetails { key, command, is_joined, .. } = selected.of(at);
+                format!("{}{}{}", u8::from(command.is_some()), u8::from(is_joined), key.map_or('-', |key| key[0] as char))
+            });
+            shown.collect::<Vec<String>>().join(" ")
+        };
+        assert_eq!(of(&[true; 6]), "10a 01b 10c 01d 01e 00-");
+        assert_eq!(of(&[true, true, false, true, true, true]), "10a 01b 00d 00e 00-");
+        assert_eq!(of(&[false, true, true, true, false, false]), "00b 00c 00d");
+        assert_eq!(of(&[false; 6]), "");
+        assert_eq!(DetailCollector::default().batch().selected(&[true, false]).of(0), RequestDetails::default());
     }
 
     #[test]

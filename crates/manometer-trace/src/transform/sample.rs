@@ -2,7 +2,9 @@
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::{Input, read_kept};
+use super::Input;
+use super::filtered::Filtered;
+use crate::details::BatchDetails;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -54,29 +56,37 @@ impl SpatialFilter {
 
 /// The requests for the sampled keys.
 pub struct SampledTrace {
-    input: Input,
+    input: Filtered,
     filter: SpatialFilter,
 }
 
 impl SampledTrace {
     /// The requests of `input` that `filter` keeps.
     pub fn new(input: Input, filter: SpatialFilter) -> Self {
-        Self { input, filter }
+        Self { input: Filtered::new(input), filter }
     }
 }
 
 impl TraceReader for SampledTrace {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         let filter = self.filter;
-        read_kept(&mut self.input, batch, |record| Ok(filter.keeps(record.key)))
+        self.input.read(batch, |record| Ok(filter.keeps(record.key)))
     }
 
     fn keys(&self) -> Option<&KeyTable> {
-        self.input.keys()
+        self.input.input.keys()
     }
 
     fn skipped(&self) -> u64 {
-        self.input.skipped()
+        self.input.input.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.input.input.lost()
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.input.details()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Input;
 use super::span::TraceSpan;
+use crate::details::BatchDetails;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -60,6 +61,14 @@ impl TraceReader for Scale {
 
     fn skipped(&self) -> u64 {
         self.input.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.input.lost()
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.input.details()
     }
 }
 

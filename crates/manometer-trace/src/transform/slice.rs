@@ -1,6 +1,8 @@
 //! Slices a trace.
 
 use super::Input;
+use super::filtered::Filtered;
+use crate::details::BatchDetails;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -30,75 +32,82 @@ pub fn nanoseconds(name: &str, seconds: f64) -> Result<u64, TraceError> {
 
 /// A contiguous slice of a trace, with unchanged times.
 pub struct Slice {
-    input: Input,
-    stretch: SliceRange,
-    /// The first time, and the start and end of the slice.
+    input: Filtered,
+    state: SliceState,
+}
+
+/// How far a slice has come.
+struct SliceState {
+    range: SliceRange,
+    /// Its start and end.
     bounds: Option<(u64, u64)>,
-    begun: bool,
-    ended: bool,
-    given: u64,
+    has_begun: bool,
+    has_ended: bool,
+    kept: u64,
 }
 
 impl Slice {
-    /// The slice of `input` within `stretch`.
-    pub fn new(input: Input, stretch: SliceRange) -> Self {
-        let ended = stretch.requests == Some(0);
-        Self { input, stretch, bounds: None, begun: false, ended, given: 0 }
+    /// The slice of `input` within `range`.
+    pub fn new(input: Input, range: SliceRange) -> Self {
+        let has_ended = range.requests == Some(0);
+        let state = SliceState { range, bounds: None, has_begun: false, has_ended, kept: 0 };
+        Self { input: Filtered::new(input), state }
     }
+}
 
+impl SliceState {
     /// Whether a record belongs to the slice. Ends the slice after the last one that does.
     fn keeps(&mut self, record: &Record) -> Result<bool, TraceError> {
-        if self.ended {
+        if self.has_ended {
             return Ok(false);
         }
-        if self.stretch.from_ns > 0 || self.stretch.length_ns.is_some() {
+        if self.range.from_ns > 0 || self.range.length_ns.is_some() {
             let time = record.time_ns.ok_or_else(|| {
                 TraceError::Wrong("a request has no time: cut the trace by its number of requests instead".to_owned())
             })?;
-            let (begin, end) = *self.bounds.get_or_insert_with(|| bounds(time, &self.stretch));
-            self.begun |= time >= begin;
-            self.ended |= self.begun && time >= end;
-            if !self.begun || self.ended {
+            let (begin, end) = *self.bounds.get_or_insert_with(|| bounds(time, &self.range));
+            self.has_begun |= time >= begin;
+            self.has_ended |= self.has_begun && time >= end;
+            if !self.has_begun || self.has_ended {
                 return Ok(false);
             }
         }
-        self.given += 1;
-        self.ended |= self.stretch.requests == Some(self.given);
+        self.kept += 1;
+        self.has_ended |= self.range.requests == Some(self.kept);
         Ok(true)
     }
 }
 
-fn bounds(first_ns: u64, stretch: &SliceRange) -> (u64, u64) {
-    let begin = first_ns.saturating_add(stretch.from_ns);
-    (begin, stretch.length_ns.map_or(u64::MAX, |length| begin.saturating_add(length)))
+fn bounds(first_ns: u64, range: &SliceRange) -> (u64, u64) {
+    let begin = first_ns.saturating_add(range.from_ns);
+    (begin, range.length_ns.map_or(u64::MAX, |length| begin.saturating_add(length)))
 }
 
 impl TraceReader for Slice {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        let Self { input, state } = self;
         batch.clear();
-        while !self.ended && batch.is_empty() {
-            if self.input.read(batch)? == 0 {
+        while !state.has_ended && batch.is_empty() {
+            if !input.read_batch(batch, |record| state.keeps(record))? {
                 return Ok(0);
-            }
-            let mut wrong = None;
-            batch.retain(|record| {
-                self.keeps(record).unwrap_or_else(|error| {
-                    wrong.get_or_insert(error);
-                    false
-                })
-            });
-            if let Some(error) = wrong {
-                return Err(error);
             }
         }
         Ok(batch.len())
     }
 
     fn keys(&self) -> Option<&KeyTable> {
-        self.input.keys()
+        self.input.input.keys()
     }
 
     fn skipped(&self) -> u64 {
-        self.input.skipped()
+        self.input.input.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.input.input.lost()
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.input.details()
     }
 }

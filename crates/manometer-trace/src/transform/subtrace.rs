@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use rapidhash::v3::rapidhash_v3;
 
+use super::Input;
+use super::filtered::Filtered;
 use super::span::TraceSpan;
-use super::{Input, read_kept};
+use crate::details::BatchDetails;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -76,7 +78,7 @@ impl Division {
 
 /// The requests of some parts, with unchanged times and keys.
 pub struct Subtrace {
-    input: Input,
+    input: Filtered,
     parts: Parts,
     division: Division,
 }
@@ -90,22 +92,30 @@ impl Subtrace {
         if let Division::Time(span) = division {
             span.need_times("dividing a trace by time")?;
         }
-        Ok(Self { input, parts, division })
+        Ok(Self { input: Filtered::new(input), parts, division })
     }
 }
 
 impl TraceReader for Subtrace {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         let Self { input, parts, division } = self;
-        read_kept(input, batch, |record| Ok(parts.chosen.contains(&division.part_of(record, parts.of)?)))
+        input.read(batch, |record| Ok(parts.chosen.contains(&division.part_of(record, parts.of)?)))
     }
 
     fn keys(&self) -> Option<&KeyTable> {
-        self.input.keys()
+        self.input.input.keys()
     }
 
     fn skipped(&self) -> u64 {
-        self.input.skipped()
+        self.input.input.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.input.input.lost()
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.input.details()
     }
 }
 

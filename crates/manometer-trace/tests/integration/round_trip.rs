@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use manometer_trace::transform::sample::{SampledTrace, SpatialFilter};
+use manometer_trace::transform::scale::Scale;
+use manometer_trace::transform::slice::{Slice, SliceRange};
+use manometer_trace::transform::subtrace::{Division, Subtrace};
 use manometer_trace::write::{DroppedFields, OUTPUT_FORMATS, OutputFormat, TraceBatch, create, write_trace};
 use manometer_trace::{Format, ReadOptions, Record, TraceOperation, TraceReader, open};
 use proptest::prelude::*;
@@ -181,6 +185,35 @@ fn parquet_holds_commands_and_their_keys_and_csv_counts_what_it_loses() {
     let joined = "that it belongs to the command of the request before it";
     assert_eq!(losses.iter().find(|(what, _)| *what == joined), Some(&(joined, 599)));
     assert!(losses.iter().any(|(what, count)| *what == "recorded command" && *count >= 1), "{losses:?}");
+}
+
+#[test]
+fn transforms_keep_commands_that_they_do_not_divide() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    let lines = "1.0 [0 127.0.0.1:5] \"hset\" \"h\" \"f\" \"v\"\n1.5 [0 127.0.0.1:5] \"mget\" \"a\" \"b\" \"c\"\n\
+                 2.0 [0 127.0.0.1:6] \"hset\" \"h\" \"f\" \"w\"\n";
+    std::fs::write(&source, lines).unwrap();
+    let options = ReadOptions { keep_keys: true, keep_details: true, ..ReadOptions::default() };
+    let input = || open(&source, &options).unwrap().reader;
+    let recorded = details(&mut *input());
+    let slice = |requests: u64| Slice::new(input(), SliceRange { requests: Some(requests), ..SliceRange::default() });
+    assert_eq!(details(&mut slice(4)), recorded[..4]);
+    let cut = details(&mut slice(3));
+    assert_eq!((&cut[0], cut.len()), (&recorded[0], 3));
+    assert!(cut[1..].iter().all(|one| one.contains("command: None") && one.contains("is_joined: false")), "{cut:?}");
+    assert_eq!(details(&mut Scale::new(input(), 2.0).unwrap()), recorded);
+    let all = SpatialFilter::of_rate(1.0).unwrap();
+    assert_eq!(details(&mut SampledTrace::new(input(), all)), recorded);
+    let client = Subtrace::new(input(), "1-64/64".parse().unwrap(), Division::Clients).unwrap();
+    assert_eq!(details(&mut { client }), recorded);
+    // Two clients, in different ones of these parts.
+    let parts = (1..=64).map(|part| {
+        let part = format!("{part}/64").parse().unwrap();
+        details(&mut Subtrace::new(input(), part, Division::Clients).unwrap())
+    });
+    let parts: Vec<Vec<String>> = parts.filter(|part| !part.is_empty()).collect();
+    assert!(parts.contains(&recorded[..4].to_vec()) && parts.contains(&recorded[4..].to_vec()), "{parts:?}");
 }
 
 /// The output of `redis-cli monitor` for one key in two databases.

@@ -32,6 +32,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn sample(args: &Args) -> Result<(f64, WriteSummary), TraceError> {
     let filter = SpatialFilter::of_rate(args.rate)?;
-    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    let trace = args.input.open_with_details(args.output.form.keeps_keys())?;
     Ok((filter.rate(), args.output.write(&mut SampledTrace::new(trace.reader, filter))?))
 }

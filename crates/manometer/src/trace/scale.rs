@@ -42,6 +42,6 @@ fn scale(args: &Args) -> Result<(f64, WriteSummary), TraceError> {
         (None, Some(rate)) => factor_for_rate(&args.input.span("--rate")?, rate)?,
         (None, None) => return Err(TraceError::Wrong("write --time or --rate".to_owned())),
     };
-    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    let trace = args.input.open_with_details(args.output.form.keeps_keys())?;
     Ok((factor, args.output.write(&mut Scale::new(trace.reader, factor)?)?))
 }

@@ -47,6 +47,6 @@ fn slice(args: &Args) -> Result<WriteSummary, TraceError> {
         let what = "a slice needs --seconds, --requests or --from";
         return Err(TraceError::Wrong(what.to_owned()));
     }
-    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    let trace = args.input.open_with_details(args.output.form.keeps_keys())?;
     args.output.write(&mut Slice::new(trace.reader, stretch))
 }

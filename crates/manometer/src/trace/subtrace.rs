@@ -49,6 +49,6 @@ fn subtrace(args: &Args) -> Result<WriteSummary, TraceError> {
         SplitCriterion::Client => Division::Clients,
         SplitCriterion::Time => Division::Time(args.input.span("--by time")?),
     };
-    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    let trace = args.input.open_with_details(args.output.form.keeps_keys())?;
     args.output.write(&mut Subtrace::new(trace.reader, parts, division)?)
 }
