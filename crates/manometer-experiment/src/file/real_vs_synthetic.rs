@@ -50,10 +50,10 @@ pub struct RealVsSynthetic {
     /// Size of each value in bytes. Default: the sizes in the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_size: Option<u32>,
-    /// Caching engines: `redis`, `memcached`, or both.
+    /// Caching engines on which loads are replayed: `redis`, `memcached`, both, or none for the simulation alone.
     #[serde(default = "engines")]
     pub engines: Vec<String>,
-    /// Cache sizes, as shares of the memory that all keys take.
+    /// Cache sizes, as shares of the memory that all keys take, in engines and in the simulation.
     #[serde(default = "caches")]
     pub caches: Vec<f64>,
     /// Number of replays of each load on each cache.
@@ -176,8 +176,8 @@ fn check(settings: &RealVsSynthetic) -> Vec<(&'static str, String)> {
     if let Some(engine) = unknown {
         invalid.push(("engines", format!("the cache size of {engine} cannot be set; write `redis` or `memcached`")));
     }
-    if has_duplicates(&settings.engines) || settings.engines.is_empty() {
-        invalid.push(("engines", "write `redis`, `memcached` or both, each once".to_owned()));
+    if has_duplicates(&settings.engines) {
+        invalid.push(("engines", "write each engine once".to_owned()));
     }
     let caches = &settings.caches;
     if caches.is_empty()
@@ -261,7 +261,8 @@ mod tests {
     fn invalid_settings_are_rejected_with_their_line_and_a_remedy() {
         for (set, expected) in [
             ("engines=[\"rocksdb\"]", "cache size of rocksdb cannot be set"),
-            ("engines=[]", "each once"),
+            ("engines=[\"redis\", \"redis\"]", "each engine once"),
+            ("engines=[]", "only memcached has slabs"),
             ("engines=[\"redis\"]", "only memcached has slabs"),
             ("caches=[1.0, 0.5]", "in rising order"),
             ("caches=[0]", "shares above 0"),
