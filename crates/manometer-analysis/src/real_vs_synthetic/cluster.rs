@@ -70,7 +70,9 @@ pub struct NodeLoad {
     pub requests: Option<BoxPlot>,
     /// The requests per second of the node with the highest peak.
     pub hottest: Vec<u64>,
-    /// The most requests of a node in a second of each block of time, divided by the mean of a node.
+    /// The mean over blocks of time of the most requests of a node in a second, divided by the mean of a node.
+    pub peak: Estimate,
+    /// The peak of each block.
     #[serde(skip)]
     peaks: Vec<f64>,
 }
@@ -81,19 +83,38 @@ impl NodeLoad {
         let all: Vec<f64> = seconds.iter().flatten().map(|count| *count as f64).collect();
         let nodes = seconds.first().map_or(0, Vec::len);
         let hottest = (0..nodes).max_by_key(|node| seconds.iter().map(|counts| counts[*node]).max());
+        let peaks = peaks(seconds, moments::mean(&all).unwrap_or(0.0));
         Self {
             load: load.to_owned(),
             arrivals,
             requests: BoxPlot::of(&all),
             hottest: hottest.map_or(Vec::new(), |node| seconds.iter().map(|counts| counts[node]).collect()),
-            peaks: peaks(seconds, moments::mean(&all).unwrap_or(0.0)),
+            peak: with_enough_blocks(&peaks),
+            peaks,
         }
     }
 
-    /// The mean over blocks of time of the most requests of a node in a second, divided by the mean of a node.
-    pub fn peak(&self) -> Estimate {
-        with_enough_blocks(&self.peaks)
+    /// How much higher its peaks are than those of `other`, block by block.
+    pub fn peak_above(&self, other: &Self) -> Estimate {
+        let pairs = std::iter::zip(&self.peaks, &other.peaks);
+        with_enough_blocks(&pairs.map(|(own, other)| own - other).collect::<Vec<_>>())
     }
+}
+
+/// What the servers of a cluster counted under one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredNodes {
+    /// The requests of its nodes.
+    #[serde(flatten)]
+    pub nodes: NodeLoad,
+    /// How much higher the peaks are than computed.
+    pub peak_above_computed: Estimate,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Requests that were sent late.
+    pub late: u64,
 }
 
 /// Fewer blocks of seconds give no interval.
@@ -121,10 +142,14 @@ fn with_enough_blocks(values: &[f64]) -> Estimate {
 pub struct HotSpots {
     /// The number of nodes that share the slots.
     pub nodes: u32,
+    /// The speed of the arrivals relative to the recorded ones.
+    pub speed: f64,
     /// Mean requests per second.
     pub requests_per_s: u64,
-    /// The node loads under each load.
+    /// The node loads under each load, computed.
     pub loads: Vec<NodeLoad>,
+    /// Those of a real cluster, if one was measured.
+    pub measured: Vec<MeasuredNodes>,
     /// Why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -156,12 +181,9 @@ pub fn node_seconds(
 
 /// What makes the hot spots of the Zipf load differ from those of the trace, block by block: `steps` as for miss ratios,
 /// after the step to constant arrivals where the trace has recorded ones. Sizes do not matter here.
-pub fn hot_spot_decomposition(spots: &HotSpots, on: &str, steps: &[(Property, String)]) -> Option<Decomposition> {
-    let find = |load: &str, arrivals| spots.loads.iter().find(|one| one.load == load && one.arrivals == arrivals);
-    let difference = |before: &NodeLoad, after: &NodeLoad| {
-        let pairs = std::iter::zip(&before.peaks, &after.peaks);
-        with_enough_blocks(&pairs.map(|(before, after)| after - before).collect::<Vec<_>>())
-    };
+pub fn hot_spot_decomposition(loads: &[&NodeLoad], on: &str, steps: &[(Property, String)]) -> Option<Decomposition> {
+    let find = |load: &str, arrivals| loads.iter().copied().find(|one| one.load == load && one.arrivals == arrivals);
+    let difference = |before: &NodeLoad, after: &NodeLoad| after.peak_above(before);
     let first = find(TRACE, Arrivals::Recorded).or_else(|| find(TRACE, Arrivals::Constant))?;
     let mut path = vec![(None, first)];
     if first.arrivals == Arrivals::Recorded {

@@ -102,9 +102,10 @@ pub fn miss_difference(one: &SimulatedCache, other: &SimulatedCache, comparisons
             ..exact
         };
     }
-    let mut sums = vec![0.0; blocks as usize];
+    let count = blocks as usize;
+    let mut sums = vec![0.0; count];
     for (bin, off) in off.iter().enumerate() {
-        sums[bin * sums.len() / BINS] += off;
+        sums[bin * count / BINS] += off;
     }
     let variance = blocks / (blocks - 1.0) * sums.iter().map(|sum| sum * sum).sum::<f64>();
     let critical = critical_value(SIGNIFICANCE / comparisons.max(1) as f64, blocks - 1.0);

@@ -15,7 +15,7 @@ mod replays;
 mod slabs;
 mod zipf_fit;
 
-pub use cluster::{Arrivals, BoxPlot, HotSpots, NodeLoad, hot_spot_decomposition, node_seconds};
+pub use cluster::{Arrivals, BoxPlot, HotSpots, MeasuredNodes, NodeLoad, hot_spot_decomposition, node_seconds};
 pub use comparison::LoadComparison;
 pub use curves::{
     CacheSizeCurve, CacheSizePoint, CurveDifference, EngineResult, EngineSpread, engine_result, engine_spreads,

@@ -265,16 +265,15 @@ fn hot_spots_are_decomposed_by_block() {
         load(SHUFFLED, Arrivals::Constant, 13),
         load(ZIPF, Arrivals::Constant, 14),
     ];
-    let spots = HotSpots { nodes: 2, requests_per_s: 20, loads, reason: None };
-    let found = hot_spot_decomposition(&spots, "computed", &steps_to_zipf(false)).unwrap();
+    let loads: Vec<&NodeLoad> = loads.iter().collect();
+    let found = hot_spot_decomposition(&loads, "computed", &steps_to_zipf(false)).unwrap();
     let changes: Vec<(Property, f64)> =
         found.effects.iter().map(|one| (one.property, (10.0 * one.change.mean.unwrap()).round())).collect();
     assert_eq!(changes, [(Property::Arrivals, -1.0), (Property::Locality, -4.0), (Property::Popularity, 1.0)]);
     assert!((found.difference.mean.unwrap() + 0.4).abs() < 1e-12);
     let few = NodeLoad::new(TRACE, Arrivals::Recorded, &seconds(18)[..3]);
-    assert_eq!((few.peak().mean, few.peak().ci_low), (Some(1.8), None));
-    let none = HotSpots { loads: Vec::new(), ..spots };
-    assert_eq!(hot_spot_decomposition(&none, "computed", &steps_to_zipf(false)), None);
+    assert_eq!((few.peak.mean, few.peak.ci_low), (Some(1.8), None));
+    assert_eq!(hot_spot_decomposition(&[], "computed", &steps_to_zipf(false)), None);
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub const KIND: &str = "real-vs-synthetic";
 pub const ENGINES: [&str; 2] = ["redis", "memcached"];
 /// The number of slots, and so the maximum number of nodes, of a Redis Cluster.
 const NODES_MAX: u32 = 16_384;
+/// The servers of a Redis Cluster that is started on this host.
+const CLUSTER_NODES: std::ops::RangeInclusive<u32> = 3..=100;
 /// The maximum number of repeats.
 const REPEATS_MAX: u32 = 1000;
 /// The maximum number of threads of a replay.
@@ -71,6 +73,21 @@ pub struct RealVsSynthetic {
     /// Comparison of values spread over memcached's slab classes with values of one size. Default: left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slabs: Option<SlabTable>,
+    /// Measurement of hot spots on a Redis Cluster of `nodes` servers. Default: hot spots are only computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterTable>,
+}
+
+/// Measurement of hot spots on a Redis Cluster that is started on this host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterTable {
+    /// The speed of the arrivals relative to the recorded ones: 10 divides all times by ten.
+    #[serde(default = "speed")]
+    pub speed: f64,
+}
+
+fn speed() -> f64 {
+    1.0
 }
 
 /// Comparison of values spread over memcached's slab classes with values of one size.
@@ -141,9 +158,8 @@ impl RealVsSynthetic {
 
 fn read(root: &Node, sources: &Sources) -> Result<RealVsSynthetic, Vec<CheckError>> {
     let mut errors = unknown_keys::<RealVsSynthetic>(root);
-    if let Some(slabs) = root.get("slabs") {
-        errors.extend(unknown_keys::<SlabTable>(slabs));
-    }
+    errors.extend(root.get("slabs").into_iter().flat_map(unknown_keys::<SlabTable>));
+    errors.extend(root.get("cluster").into_iter().flat_map(unknown_keys::<ClusterTable>));
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -200,6 +216,7 @@ fn check(settings: &RealVsSynthetic) -> Vec<(&'static str, String)> {
         invalid.push(("requests", "got 0; write the number of requests to take from the trace".to_owned()));
     }
     invalid.extend(settings.slabs.iter().flat_map(|slabs| check_slabs(settings, slabs)));
+    invalid.extend(settings.cluster.iter().flat_map(|cluster| check_cluster(settings, cluster)));
     invalid
 }
 
@@ -213,6 +230,18 @@ fn check_slabs(settings: &RealVsSynthetic, slabs: &SlabTable) -> Vec<(&'static s
     }
     if !(CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&slabs.chunk_max.0) {
         invalid.push(("slabs.chunk_max", format!("got {}; write a size from 96 B to 512KiB", slabs.chunk_max)));
+    }
+    invalid
+}
+
+fn check_cluster(settings: &RealVsSynthetic, cluster: &ClusterTable) -> Vec<(&'static str, String)> {
+    let mut invalid = Vec::new();
+    if !(cluster.speed > 0.0 && cluster.speed.is_finite()) {
+        invalid.push(("cluster.speed", format!("got {}; write a number above 0", cluster.speed)));
+    }
+    if !CLUSTER_NODES.contains(&settings.nodes) {
+        let message = format!("got {}; a cluster on this host has 3 to 100 servers", settings.nodes);
+        invalid.push(("nodes", message));
     }
     invalid
 }
@@ -273,6 +302,9 @@ mod tests {
             ("requests=0", "number of requests"),
             ("slabs.memory=100kB", "whole MiB"),
             ("slabs.chunk_max=1MiB", "from 96 B to 512KiB"),
+            ("cluster.speed=0", "a number above 0"),
+            ("cluster.speed=fast", "`cluster.speed`"),
+            ("cluster.rate=1", "unknown key `rate`"),
             ("slabs.size=1", "unknown key `size`"),
             ("cache=1", "unknown key `cache`"),
             ("repeats=many", "`repeats`"),
@@ -281,6 +313,8 @@ mod tests {
             let error = load(GOOD, &[set]).unwrap_err();
             assert!(error.contains(expected), "{set}: {error}");
         }
+        let error = load(GOOD, &["nodes=2", "cluster.speed=10"]).unwrap_err();
+        assert!(error.contains("3 to 100 servers"), "{error}");
         let error = load(&GOOD.replace("name = \"a test\"\n", ""), &[]).unwrap_err();
         assert!(error.contains("missing field `name`"), "{error}");
         assert!(load(&GOOD.replace("trace = \"t.csv\"", "trace = 5"), &[]).unwrap_err().contains("e.toml:4"));

@@ -8,26 +8,27 @@ use rand::RngExt as _;
 
 use super::load::{Exponents, Load, LoadKind};
 use super::recorded_trace::RecordedTrace;
+use crate::file::RealVsSynthetic;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The seconds in which requests arrive.
+/// When requests arrive.
 #[derive(Debug)]
 pub(super) struct ArrivalTimes {
     /// The number of complete seconds.
     pub(super) seconds: u32,
     /// The requests in these.
     requests: usize,
-    /// The second of each recorded request.
-    recorded: Option<Vec<u32>>,
+    /// The time of each recorded request, from the first.
+    recorded_ns: Option<Vec<u64>>,
 }
 
 impl ArrivalTimes {
-    /// Those of `recorded`; else, where it has no times or takes less than a second, `requests_per_s` as long as it has
-    /// requests. The reason where there is no complete second.
-    pub(super) fn new(recorded: &RecordedTrace, requests_per_s: Option<u64>) -> Result<Self, &'static str> {
+    /// Those of `recorded`, `speed` times as fast; else, where it has no times or takes less than a second, `requests_per_s`
+    /// as long as it has requests. The reason where there is no complete second.
+    pub(super) fn new(recorded: &RecordedTrace, speed: f64, requests_per_s: Option<u64>) -> Result<Self, &'static str> {
         if let Some(times_ns) = &recorded.times_ns
-            && let Some(times) = Self::recorded(times_ns)
+            && let Some(times) = Self::recorded(times_ns, speed)
         {
             return Ok(times);
         }
@@ -39,39 +40,40 @@ impl ArrivalTimes {
         if seconds == 0 {
             return Err("the replay of the trace takes less than a second");
         }
-        Ok(Self { seconds, requests: (u64::from(seconds) * rate) as usize, recorded: None })
+        Ok(Self { seconds, requests: (u64::from(seconds) * rate) as usize, recorded_ns: None })
     }
 
-    fn recorded(times_ns: &[u64]) -> Option<Self> {
+    fn recorded(times_ns: &[u64], speed: f64) -> Option<Self> {
         let first = *times_ns.first()?;
-        let second = |time_ns: u64| u32::try_from(time_ns.saturating_sub(first) / SECOND_NS).unwrap_or(u32::MAX);
-        let all: Vec<u32> = times_ns.iter().map(|time_ns| second(*time_ns)).collect();
+        let from_first = |time_ns: &u64| (time_ns.saturating_sub(first) as f64 / speed) as u64;
+        let all: Vec<u64> = times_ns.iter().map(from_first).collect();
         // The last second may be incomplete.
-        let seconds = *all.iter().max()?;
-        let requests = all.iter().filter(|second| **second < seconds).count();
-        (seconds > 0).then_some(Self { seconds, requests, recorded: Some(all) })
+        let seconds = u32::try_from(*all.iter().max()? / SECOND_NS).unwrap_or(u32::MAX);
+        let requests = all.iter().filter(|time_ns| **time_ns / SECOND_NS < u64::from(seconds)).count();
+        (seconds > 0).then_some(Self { seconds, requests, recorded_ns: Some(all) })
     }
 
-    /// The arrivals whose seconds are known.
+    /// The arrivals whose times are known.
     pub(super) fn known(&self) -> Vec<Arrivals> {
-        let recorded = self.recorded.is_some().then_some(Arrivals::Recorded);
+        let recorded = self.recorded_ns.is_some().then_some(Arrivals::Recorded);
         recorded.into_iter().chain([Arrivals::Constant, Arrivals::Poisson]).collect()
     }
 
-    /// The second of each request.
-    pub(super) fn seconds_of(&self, arrivals: Arrivals, seed: u64) -> Vec<u32> {
+    /// The time of each request, in order; those of a constant and a Poisson rate end with the last complete second.
+    pub(super) fn times_ns(&self, arrivals: Arrivals, seed: u64) -> Vec<u64> {
+        let span_ns = u64::from(self.seconds) * SECOND_NS;
         match arrivals {
-            Arrivals::Recorded => self.recorded.clone().unwrap_or_default(),
+            Arrivals::Recorded => self.recorded_ns.clone().unwrap_or_default(),
             Arrivals::Constant => {
-                let second = |number: usize| (number as u64 * u64::from(self.seconds) / self.requests as u64) as u32;
-                (0..self.requests).map(second).collect()
+                let time = |number: usize| (number as u128 * u128::from(span_ns) / self.requests as u128) as u64;
+                (0..self.requests).map(time).collect()
             }
             // Given their number, the arrivals of a Poisson process are independent and uniform.
             Arrivals::Poisson => {
                 let mut random = stream(seed, 2);
-                let mut seconds: Vec<u32> = (0..self.requests).map(|_| random.random_range(0..self.seconds)).collect();
-                seconds.sort_unstable();
-                seconds
+                let mut times: Vec<u64> = (0..self.requests).map(|_| random.random_range(0..span_ns)).collect();
+                times.sort_unstable();
+                times
             }
         }
     }
@@ -86,19 +88,20 @@ pub(super) fn counts_seconds(recorded: &RecordedTrace) -> bool {
     recorded.times_ns.as_ref().is_some_and(|times_ns| times_ns.iter().all(|time_ns| time_ns.is_multiple_of(SECOND_NS)))
 }
 
-/// The hot spots of the trace and of its synthetic loads on `nodes` nodes.
+/// The hot spots of the trace and of its synthetic loads on the nodes of `settings`.
 pub(super) fn compute(
     recorded: &RecordedTrace,
     exponents: Exponents,
-    nodes: u32,
+    settings: &RealVsSynthetic,
     requests_per_s: Option<u64>,
-    seed: u64,
 ) -> HotSpots {
-    let times = match ArrivalTimes::new(recorded, requests_per_s) {
+    let (nodes, seed) = (settings.nodes, settings.seed);
+    let speed = settings.cluster.as_ref().map_or(1.0, |cluster| cluster.speed);
+    let times = match ArrivalTimes::new(recorded, speed, requests_per_s) {
         Ok(times) => times,
         Err(reason) => {
-            let (loads, reason) = (Vec::new(), Some(reason.to_owned()));
-            return HotSpots { nodes, requests_per_s: 0, loads, reason };
+            let (loads, measured, reason) = (Vec::new(), Vec::new(), Some(reason.to_owned()));
+            return HotSpots { nodes, speed, requests_per_s: 0, loads, measured, reason };
         }
     };
     let mut loads = Vec::new();
@@ -107,12 +110,14 @@ pub(super) fn compute(
         let slots = slots(&load, recorded);
         let arrivals = if kind == LoadKind::Trace { times.known() } else { vec![Arrivals::Constant] };
         for arrivals in arrivals {
-            let seconds = times.seconds_of(arrivals, seed).into_iter();
+            let second = |time_ns: u64| u32::try_from(time_ns / SECOND_NS).unwrap_or(u32::MAX);
+            let seconds = times.times_ns(arrivals, seed).into_iter().map(second);
             let seconds = node_seconds(&slots, seconds, HASH_SLOTS, nodes, times.seconds);
             loads.push(NodeLoad::new(&kind.name(), arrivals, &seconds));
         }
     }
-    HotSpots { nodes, requests_per_s: times.requests_per_s(), loads, reason: None }
+    let requests_per_s = times.requests_per_s();
+    HotSpots { nodes, speed, requests_per_s, loads, measured: Vec::new(), reason: None }
 }
 
 fn slots(load: &Load, recorded: &RecordedTrace) -> Vec<u16> {
@@ -144,32 +149,39 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_those_of_the_trace_without_the_incomplete_last() {
+    fn times_are_those_of_the_trace_without_the_incomplete_last_second() {
         let times = [5.0, 5.5, 5.9, 6.2, 7.0, 7.1, 8.9].map(|s: f64| (s * 1e9) as u64);
-        let found = ArrivalTimes::new(&recorded(Some(times.to_vec()), 7), None).unwrap();
+        let trace = recorded(Some(times.to_vec()), 7);
+        let found = ArrivalTimes::new(&trace, 1.0, None).unwrap();
         assert_eq!((found.seconds, found.requests), (3, 6));
-        assert_eq!(found.seconds_of(Arrivals::Recorded, 1), [0, 0, 0, 1, 2, 2, 3]);
-        assert_eq!(found.seconds_of(Arrivals::Constant, 1), [0, 0, 1, 1, 2, 2]);
-        let poisson = found.seconds_of(Arrivals::Poisson, 1);
+        let seconds =
+            |arrivals| found.times_ns(arrivals, 1).iter().map(|time_ns| time_ns / SECOND_NS).collect::<Vec<_>>();
+        assert_eq!(seconds(Arrivals::Recorded), [0, 0, 0, 1, 2, 2, 3]);
+        assert_eq!(seconds(Arrivals::Constant), [0, 0, 1, 1, 2, 2]);
+        let poisson = seconds(Arrivals::Poisson);
         assert!(poisson.is_sorted() && poisson.len() == 6 && poisson.iter().all(|second| *second < 3));
+        let faster = ArrivalTimes::new(&trace, 3.0, None).unwrap();
+        assert_eq!((faster.seconds, faster.requests), (1, 6));
     }
 
     #[test]
     fn without_times_the_rate_of_a_replay_counts() {
-        let found = ArrivalTimes::new(&recorded(None, 105), Some(10)).unwrap();
+        let found = ArrivalTimes::new(&recorded(None, 105), 1.0, Some(10)).unwrap();
         assert_eq!((found.seconds, found.requests, found.known().len()), (10, 100, 2));
         for (rate, expected) in [(None, "no times of a second or more"), (Some(200), "less than a second")] {
-            assert!(ArrivalTimes::new(&recorded(None, 105), rate).unwrap_err().contains(expected));
+            assert!(ArrivalTimes::new(&recorded(None, 105), 1.0, rate).unwrap_err().contains(expected));
         }
         let burst = recorded(Some(vec![7; 105]), 105);
-        assert!(ArrivalTimes::new(&burst, None).is_err(), "all at once");
+        assert!(ArrivalTimes::new(&burst, 1.0, None).is_err(), "all at once");
     }
 
     #[test]
     fn every_request_of_a_complete_second_reaches_a_node() {
         let trace = recorded(Some((0..1000).map(|number| number * 10_000_000).collect()), 1000);
         let exponents = Exponents { all_keys: 0.9, curve: 0.8 };
-        let spots = compute(&trace, exponents, 10, None, 1);
+        let settings: RealVsSynthetic =
+            toml::from_str("kind = \"\"\nname = \"\"\ndirectory = \"\"\ntrace = \"\"").unwrap();
+        let spots = compute(&trace, exponents, &settings, None);
         assert_eq!((spots.loads.len(), spots.requests_per_s), (8, 100));
         for load in &spots.loads {
             let plot = load.requests.as_ref().unwrap();

@@ -5,6 +5,7 @@
 //! [`manometer_analysis::real_vs_synthetic`].
 
 mod cache;
+mod cluster;
 mod engine_trials;
 mod error;
 mod exact_cache;

@@ -1,5 +1,7 @@
 //! Progress of a comparison.
 
+use manometer_analysis::real_vs_synthetic::Arrivals;
+
 /// Progress of a comparison, for a user interface.
 #[derive(Debug)]
 pub enum ComparisonProgress<'a> {
@@ -43,5 +45,14 @@ pub enum ComparisonProgress<'a> {
         cache_bytes: u64,
         /// The number of the repeat.
         repeat: u32,
+    },
+    /// A load is replayed on the cluster.
+    ClusterReplay {
+        /// The load.
+        load: &'a str,
+        /// When its requests arrive.
+        arrivals: Arrivals,
+        /// How long it takes.
+        seconds: u32,
     },
 }

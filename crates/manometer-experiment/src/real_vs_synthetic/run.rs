@@ -8,13 +8,14 @@ use manometer_analysis::real_vs_synthetic::findings::{
     CACHES_TOO_SMALL, CLOCK_OF_SECONDS, REPLAY_FAILED, TRACE_DAMAGED, findings, has_other_keys,
 };
 use manometer_analysis::real_vs_synthetic::{
-    self as results, CacheReplay, ComparedLoad, Decomposition, EngineResult, LoadComparison, ONE_SIZE, SPREAD_SIZES,
-    SimulatedCache, SlabComparison, ZipfFits,
+    self as results, CacheReplay, ComparedLoad, Decomposition, EngineResult, HotSpots, LoadComparison, NodeLoad,
+    ONE_SIZE, SPREAD_SIZES, SimulatedCache, SlabComparison, ZipfFits,
 };
 use manometer_measure::event::Finding;
 use tempfile::TempDir;
 
 use super::cache;
+use super::cluster;
 use super::engine_trials::{CacheEngine, EnginePlan};
 use super::error::RealVsSyntheticError;
 use super::exact_cache::simulate;
@@ -61,7 +62,7 @@ pub fn run(
         spread: spread.as_ref(),
         folder: folder.path(),
     };
-    let (replays, failure) = plan.run(interrupted, watch);
+    let (replays, mut failure) = plan.run(interrupted, watch);
     let replayed: Vec<ComparedLoad> =
         loads.iter().filter(|load| replayed.iter().any(|choice| choice.name() == load.name)).cloned().collect();
     let engine_results: Vec<EngineResult> = engines
@@ -73,13 +74,19 @@ pub fn run(
         .collect();
 
     let rate = requests_per_s(settings, &engine_results);
-    let hot_spots = hot_spots::compute(&recorded, exponents, settings.nodes, rate, settings.seed);
+    let mut hot_spots = hot_spots::compute(&recorded, exponents, settings, rate);
+    let mut cluster_replays = 0;
+    if settings.cluster.is_some() && failure.is_none() && hot_spots.reason.is_none() {
+        cluster_replays = cluster::loads(exponents).len();
+        let (path, spots) = (folder.path(), &mut hot_spots);
+        failure = cluster::measure(settings, &recorded, exponents, path, spots, interrupted, watch).err();
+    }
     let mut all_findings = input_findings(&recorded, &engines, settings);
     all_findings.extend(failure.as_ref().map(failure_finding));
     all_findings.extend(findings(&engine_results, &loads, &replays, &zipf));
     let status = match failure {
         Some(_) => "failed",
-        None if replays.len() < plan.replays() => "interrupted",
+        None if replays.len() < plan.replays() || hot_spots.measured.len() < cluster_replays => "interrupted",
         None => "complete",
     };
     let steps = results::steps_to_zipf(recorded.sizes_differ());
@@ -87,7 +94,7 @@ pub fn run(
     for engine in &engine_results {
         decompositions.extend(results::engine_decompositions(engine, &replays, &settings.caches, &steps));
     }
-    decompositions.extend(results::hot_spot_decomposition(&hot_spots, "computed", &results::steps_to_zipf(false)));
+    decompositions.extend(hot_spot_decompositions(&hot_spots));
     decompositions.extend(slab_decompositions(settings, &replays));
     let headline = results::headline(&decompositions, is_threatened(&recorded, &loads));
     Ok(LoadComparison {
@@ -179,6 +186,15 @@ fn requests_per_s(settings: &RealVsSynthetic, engines: &[EngineResult]) -> Optio
     let points = &engines.first()?.curves.first()?.points;
     let rate = points.iter().find(|point| Some(point.cache) == largest)?.ops_per_s.mean?;
     Some(rate.round() as u64)
+}
+
+/// What makes hot spots differ, computed and on the cluster.
+fn hot_spot_decompositions(spots: &HotSpots) -> impl Iterator<Item = Decomposition> {
+    let steps = results::steps_to_zipf(false);
+    let computed: Vec<&NodeLoad> = spots.loads.iter().collect();
+    let measured: Vec<&NodeLoad> = spots.measured.iter().map(|own| &own.nodes).collect();
+    let both = [(computed, "computed"), (measured, "Redis Cluster")];
+    both.map(|(loads, on)| results::hot_spot_decomposition(&loads, on, &steps)).into_iter().flatten()
 }
 
 fn slab_decompositions(settings: &RealVsSynthetic, replays: &[CacheReplay]) -> Vec<Decomposition> {

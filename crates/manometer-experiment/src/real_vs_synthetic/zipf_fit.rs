@@ -95,7 +95,7 @@ fn curve_exponent(
     curve: &[Option<f64>],
     seed: u64,
 ) -> Result<(f64, f64), CacheError> {
-    let rmse = |exponent: f64| {
+    let rmse = |exponent: f64| -> Result<f64, CacheError> {
         let load = LoadKind::Drawn(SyntheticKeys::ZipfCurve(exponent)).make(recorded, seed);
         let simulated = simulate(&load, recorded, true, caches)?;
         let squares: Vec<f64> = simulated

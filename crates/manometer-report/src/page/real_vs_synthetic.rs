@@ -260,11 +260,15 @@ fn hot_spots(comparison: &LoadComparison) -> ChartContent {
         range: plot.range,
         samples: plot.samples,
     };
+    let computed = spots.loads.iter().map(|load| (label(load), load));
+    let measured = spots.measured.iter().map(|own| (format!("{}, measured", label(&own.nodes)), &own.nodes));
     let rows: Vec<BoxRow> =
-        spots.loads.iter().filter_map(|load| Some(row(&label(load), load.requests.as_ref()?))).collect();
+        computed.chain(measured).filter_map(|(name, load)| Some(row(&name, load.requests.as_ref()?))).collect();
     let word = |row: &BoxRow| format!("{}: {} to {} requests", row.load, text::number(row.min), text::number(row.max));
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
-    let speed = format!("{} nodes, {} requests a second.", spots.nodes, text::count(spots.requests_per_s));
+    let faster =
+        if spots.speed == 1.0 { String::new() } else { format!(", {} times as fast as recorded", spots.speed) };
+    let speed = format!("{} nodes, {} requests a second{faster}.", spots.nodes, text::count(spots.requests_per_s));
     let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not computed: {reason}."))];
     ChartContent { table: Table::of(&rows), alt_text, notes }
 }

@@ -1,10 +1,10 @@
 //! A trace against synthetic loads: what the replays might have measured.
 
 use manometer_analysis::real_vs_synthetic::{
-    Arrivals, BinnedMisses, CacheReplay, ComparedLoad, Estimate, HotSpots, LATEST, LoadComparison, NodeLoad, ONE_SIZE,
-    SHUFFLED, SPREAD_SIZES, SimulatedCache, SlabComparison, TRACE, UNIFORM, ZIPF, ZipfFits, engine_decompositions,
-    engine_result, engine_spreads, headline, hot_spot_decomposition, miss_difference, node_seconds,
-    simulated_decompositions, slab_decompositions, slab_results, steps_to_zipf,
+    Arrivals, BinnedMisses, CacheReplay, ComparedLoad, Estimate, HotSpots, LATEST, LoadComparison, MeasuredNodes,
+    NodeLoad, ONE_SIZE, SHUFFLED, SPREAD_SIZES, SimulatedCache, SlabComparison, TRACE, UNIFORM, ZIPF, ZipfFits,
+    engine_decompositions, engine_result, engine_spreads, headline, hot_spot_decomposition, miss_difference,
+    node_seconds, simulated_decompositions, slab_decompositions, slab_results, steps_to_zipf,
 };
 use manometer_measure::event::{Finding, Severity};
 
@@ -85,11 +85,26 @@ pub fn compared() -> LoadComparison {
         .iter()
         .map(|engine| engine_result(engine, "1.0", 50_000_000, &CACHES, &loads, &replays, &caches))
         .collect();
-    let hot_spots = HotSpots { nodes: 10, requests_per_s: 9000, loads: node_loads(), reason: None };
+    let node_loads = node_loads();
+    let measured = MeasuredNodes {
+        nodes: node_loads[0].clone(),
+        peak_above_computed: node_loads[0].peak_above(&node_loads[0]),
+        sent: 54_000,
+        errors: 0,
+        late: 12,
+    };
+    let hot_spots = HotSpots {
+        nodes: 10,
+        speed: 2.0,
+        requests_per_s: 9000,
+        loads: node_loads,
+        measured: vec![measured],
+        reason: None,
+    };
     let steps = steps_to_zipf(false);
     let mut decompositions = simulated_decompositions(&caches, &CACHES, &steps);
     decompositions.extend(engines.iter().flat_map(|engine| engine_decompositions(engine, &replays, &CACHES, &steps)));
-    decompositions.extend(hot_spot_decomposition(&hot_spots, "computed", &steps));
+    decompositions.extend(hot_spot_decomposition(&hot_spots.loads.iter().collect::<Vec<_>>(), "computed", &steps));
     decompositions.extend(slab_decompositions("memcached", &replays, SPREAD_SIZES, ONE_SIZE));
     let headline = headline(&decompositions, false);
     let note = Finding::new("trace-damaged", Severity::Warning, "a <b>note</b>".to_owned());

@@ -99,6 +99,9 @@ fn print_progress(update: ComparisonProgress<'_>) {
             )
         }
         ComparisonProgress::Simulating { load } => format!("simulating {load}"),
+        ComparisonProgress::ClusterReplay { load, arrivals, seconds } => {
+            format!("{load} on the cluster, {} arrivals, {seconds} s", arrivals.name())
+        }
         ComparisonProgress::Footprint { engine, bytes } => format!("all keys take {} in {engine}", human::bytes(bytes)),
         ComparisonProgress::ReplayStarted { number, total: of, engine, load, cache_bytes, repeat } => {
             format!("{number}/{of}: {load} on {engine} with {}, repeat {repeat}", human::bytes(cache_bytes))
