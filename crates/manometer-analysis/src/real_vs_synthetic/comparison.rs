@@ -10,6 +10,7 @@ use super::decomposition::Decomposition;
 use super::misses::SimulatedCache;
 use super::replays::{CacheReplay, ComparedLoad};
 use super::slabs::SlabComparison;
+use super::throughput::Throughput;
 use super::zipf_fit::ZipfFits;
 
 /// The comparison of a trace with synthetic loads: what `--format json` prints.
@@ -42,6 +43,8 @@ pub struct LoadComparison {
     pub hot_spots: Option<HotSpots>,
     /// Values of many sizes against values of one size.
     pub slabs: Option<SlabComparison>,
+    /// Throughput next to that of a stationary load.
+    pub throughput: Option<Throughput>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
     /// Every replay.

@@ -13,6 +13,7 @@ mod load_names;
 mod misses;
 mod replays;
 mod slabs;
+mod throughput;
 mod zipf_fit;
 
 pub use cluster::{Arrivals, BoxPlot, HotSpots, MeasuredNodes, NodeLoad, hot_spot_decomposition, node_seconds};
@@ -30,6 +31,7 @@ pub use load_names::{LATEST, SHUFFLED, TRACE, UNIFORM, ZIPF, ZIPF_CURVE, one_siz
 pub use misses::{BinnedMisses, SimulatedCache, miss_difference};
 pub use replays::{CacheReplay, ComparedLoad};
 pub use slabs::{ONE_SIZE, SPREAD_SIZES, SlabComparison, SlabResult, slab_results};
+pub use throughput::{STATIONARY, Throughput, ThroughputResult, ThroughputRun, throughput_results};
 pub use zipf_fit::ZipfFits;
 
 #[cfg(test)]

@@ -233,8 +233,8 @@ fn sizes_are_a_step_where_they_differ() {
 fn engines_are_decomposed_by_repeat() {
     let mut all = replays("redis");
     all.extend((1..=2).flat_map(|repeat| {
-        [(0.1, 400 + u64::from(repeat)), (1.0, 100)]
-            .map(|(cache, missing)| replay("redis", SHUFFLED, cache, repeat, missing, 22.0))
+        [(0.1, 400 + u64::from(repeat), 22.0), (1.0, 100, 10.0)]
+            .map(|(cache, missing, read_us)| replay("redis", SHUFFLED, cache, repeat, missing, read_us))
     }));
     let loads = [load(TRACE, 100), load(SHUFFLED, 100), load(ZIPF, 100)];
     let exact = three(0.1, [0.3, 0.4, 0.5], 0.01);

@@ -76,6 +76,28 @@ pub struct RealVsSynthetic {
     /// Measurement of hot spots on a Redis Cluster of `nodes` servers. Default: hot spots are only computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterTable>,
+    /// Comparison of the throughput of the trace's replay with that of a stationary load of YCSB. Default: left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<ThroughputTable>,
+}
+
+/// Comparison of the throughput of the trace's replay with that of a stationary load of YCSB.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThroughputTable {
+    /// The engine: `redis` or `memcached`.
+    #[serde(default = "throughput_engine")]
+    pub engine: String,
+    /// Numbers of threads that send requests, each a comparison.
+    #[serde(default = "throughput_threads")]
+    pub threads: Vec<u32>,
+}
+
+fn throughput_engine() -> String {
+    ENGINES[0].to_owned()
+}
+
+fn throughput_threads() -> Vec<u32> {
+    vec![1, 10, 20]
 }
 
 /// Measurement of hot spots on a Redis Cluster that is started on this host.
@@ -159,6 +181,7 @@ impl RealVsSynthetic {
 fn read(root: &Node, sources: &Sources) -> Result<RealVsSynthetic, Vec<CheckError>> {
     let mut errors = unknown_keys::<RealVsSynthetic>(root);
     errors.extend(root.get("slabs").into_iter().flat_map(unknown_keys::<SlabTable>));
+    errors.extend(root.get("throughput").into_iter().flat_map(unknown_keys::<ThroughputTable>));
     errors.extend(root.get("cluster").into_iter().flat_map(unknown_keys::<ClusterTable>));
     if !errors.is_empty() {
         return Err(errors);
@@ -216,6 +239,7 @@ fn check(settings: &RealVsSynthetic) -> Vec<(&'static str, String)> {
         invalid.push(("requests", "got 0; write the number of requests to take from the trace".to_owned()));
     }
     invalid.extend(settings.slabs.iter().flat_map(|slabs| check_slabs(settings, slabs)));
+    invalid.extend(settings.throughput.iter().flat_map(check_throughput));
     invalid.extend(settings.cluster.iter().flat_map(|cluster| check_cluster(settings, cluster)));
     invalid
 }
@@ -230,6 +254,20 @@ fn check_slabs(settings: &RealVsSynthetic, slabs: &SlabTable) -> Vec<(&'static s
     }
     if !(CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&slabs.chunk_max.0) {
         invalid.push(("slabs.chunk_max", format!("got {}; write a size from 96 B to 512KiB", slabs.chunk_max)));
+    }
+    invalid
+}
+
+fn check_throughput(table: &ThroughputTable) -> Vec<(&'static str, String)> {
+    let mut invalid = Vec::new();
+    if !ENGINES.contains(&table.engine.as_str()) {
+        invalid.push(("throughput.engine", format!("got {}; write `redis` or `memcached`", table.engine)));
+    }
+    let threads = &table.threads;
+    let are_valid = threads.iter().all(|threads| (1..=THREADS_MAX).contains(threads));
+    if threads.is_empty() || !are_valid || !threads.is_sorted_by(|one, other| one < other) {
+        let message = format!("write numbers from 1 to {THREADS_MAX}, each once, in rising order");
+        invalid.push(("throughput.threads", message));
     }
     invalid
 }
@@ -302,6 +340,9 @@ mod tests {
             ("requests=0", "number of requests"),
             ("slabs.memory=100kB", "whole MiB"),
             ("slabs.chunk_max=1MiB", "from 96 B to 512KiB"),
+            ("throughput.engine=rocksdb", "write `redis` or `memcached`"),
+            ("throughput.threads=[10, 1]", "in rising order"),
+            ("throughput.threads=[]", "numbers from 1 to 4096"),
             ("cluster.speed=0", "a number above 0"),
             ("cluster.speed=fast", "`cluster.speed`"),
             ("cluster.rate=1", "unknown key `rate`"),

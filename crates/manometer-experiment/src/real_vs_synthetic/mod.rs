@@ -17,6 +17,7 @@ mod replaying;
 mod run;
 mod slabs;
 mod synthetic;
+mod throughput;
 mod zipf_fit;
 
 pub use error::RealVsSyntheticError;

@@ -55,4 +55,13 @@ pub enum ComparisonProgress<'a> {
         /// How long it takes.
         seconds: u32,
     },
+    /// A run for the comparison of throughput starts.
+    ThroughputRun {
+        /// The load.
+        load: &'a str,
+        /// Threads that send requests.
+        threads: u32,
+        /// The number of the repeat.
+        repeat: u32,
+    },
 }

@@ -24,6 +24,7 @@ use super::load::{Exponents, LoadKind, replayed_loads, simulated_loads};
 use super::progress::ComparisonProgress;
 use super::recorded_trace::RecordedTrace;
 use super::slabs::SlabSpread;
+use super::throughput;
 use super::zipf_fit;
 use crate::file::RealVsSynthetic;
 
@@ -81,12 +82,25 @@ pub fn run(
         let (path, spots) = (folder.path(), &mut hot_spots);
         failure = cluster::measure(settings, &recorded, exponents, path, spots, interrupted, watch).err();
     }
+    let mut throughput = None;
+    if let Some(table) = settings.throughput.as_ref().filter(|_| failure.is_none()) {
+        let (path, exponent) = (folder.path(), exponents.all_keys);
+        let (found, error) = throughput::measure(settings, table, &recorded, exponent, path, interrupted, watch);
+        (throughput, failure) = (Some(found), error);
+    }
+    let throughput_runs = throughput.as_ref().map_or(0, |throughput| throughput.runs.len());
+    let planned_runs = settings.throughput.as_ref().map_or(0, |table| throughput::runs(settings, table));
     let mut all_findings = input_findings(&recorded, &engines, settings);
     all_findings.extend(failure.as_ref().map(failure_finding));
     all_findings.extend(findings(&engine_results, &loads, &replays, &zipf));
     let status = match failure {
         Some(_) => "failed",
-        None if replays.len() < plan.replays() || hot_spots.measured.len() < cluster_replays => "interrupted",
+        None if replays.len() < plan.replays()
+            || hot_spots.measured.len() < cluster_replays
+            || throughput_runs < planned_runs =>
+        {
+            "interrupted"
+        }
         None => "complete",
     };
     let steps = results::steps_to_zipf(recorded.sizes_differ());
@@ -107,6 +121,7 @@ pub fn run(
         simulated,
         decompositions,
         hot_spots: Some(hot_spots),
+        throughput,
         slabs: spread.zip(settings.slabs.as_ref()).map(|(spread, table)| SlabComparison {
             classes: spread.classes(),
             value_bytes_mean: spread.value_bytes_mean,

@@ -56,6 +56,7 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
     main.push_str(&simulated(comparison));
     comparison.engines.iter().for_each(|engine| main.push_str(&above_exact(engine)));
     comparison.engines.iter().for_each(|engine| main.push_str(&differences(engine)));
+    main.push_str(&throughput(comparison));
     main.push_str(&loads(comparison));
     main.push_str("</article>\n");
     let elsewhere = ["the data files are in the same directory", "`real-vs-synthetic.json` there has every digit"];
@@ -406,6 +407,31 @@ fn percent(mean: &Estimate) -> String {
     with_interval(mean, |share| format!("{:+.1} %", 100.0 * share))
 }
 
+/// Throughput next to that of a stationary load.
+fn throughput(comparison: &LoadComparison) -> String {
+    let Some(throughput) = &comparison.throughput else { return String::new() };
+    let columns = ["Threads", "Trace", "YCSB", "Trace ÷ YCSB", "Variation, trace", "Variation, YCSB"];
+    let share = |value: Option<f64>| or_gap(value, |value| format!("{:.1} %", 100.0 * value));
+    let rate = |of: &Estimate| with_interval(of, |rate| text::count(rate.round() as u64));
+    let row = |one: &manometer_analysis::real_vs_synthetic::ThroughputResult| {
+        let rates = [one.threads.to_string(), rate(&one.trace), rate(&one.stationary), times(&one.ratio)];
+        rates.into_iter().chain([share(one.trace_variation), share(one.stationary_variation)]).collect()
+    };
+    let rows: Vec<Vec<String>> = throughput.results.iter().map(row).collect();
+    let caption = format!(
+        "Requests per second on {}, as fast as it answers, of the trace's replay and of YCSB's workload with as many \
+         requests, {} keys, {:.0} % reads, values of {} and Zipf-distributed keys (exponent {:.2}). Variation: the standard \
+         deviation over intervals of {} s divided by the mean. After Boza 2018, Figure 5.10.",
+        throughput.engine,
+        text::count(throughput.records),
+        100.0 * throughput.read_share,
+        human::bytes(throughput.value_bytes),
+        throughput.exponent,
+        throughput.interval_s
+    );
+    table("Throughput next to a stationary load", &caption, &columns, &rows)
+}
+
 fn points_with_interval(of: &Estimate) -> String {
     with_interval(of, |share| format!("{:+.1}", 100.0 * share))
 }
@@ -464,6 +490,8 @@ mod tests {
             "Exact simulation",
             "redis against the exact simulation",
             "trace, poisson rate",
+            "trace, measured",
+            "Throughput next to a stationary load",
             "Errors on redis, the nearest load first",
             "Under zipf the engines are",
             "a &lt;b&gt;note&lt;/b&gt;",

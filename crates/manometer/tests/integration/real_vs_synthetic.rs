@@ -209,3 +209,37 @@ fn a_short_trace_is_no_sound_evidence_and_whole_seconds_say_nothing_of_bursts() 
         document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
     assert!(ids.contains(&"zipf-fit-poor") && ids.contains(&"clock-of-seconds"), "{ids:?}");
 }
+
+#[test]
+fn hot_spots_and_throughput_are_measured_on_servers() {
+    if !installed("redis-server") {
+        return;
+    }
+    let scene = scene();
+    let without = FILE.split("[slabs]").next().unwrap();
+    scene.write("one.toml", &format!("{without}[cluster]\nspeed = 4\n[throughput]\nthreads = [2]\n"));
+    let document = scene.run("run one.toml --out out --set engines=[] --format json").status(0).json();
+    assert_eq!(document["status"], "complete");
+    let spots = &document["hot_spots"];
+    let names: Vec<(&str, &str)> = spots["measured"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["load"].as_str().unwrap(), one["arrivals"].as_str().unwrap()))
+        .collect();
+    let expected = [("trace", "recorded"), ("trace", "constant"), ("trace", "poisson"), ("shuffled", "constant")];
+    assert_eq!((&names[..4], names[4]), (&expected[..], ("zipf", "constant")));
+    for one in spots["measured"].as_array().unwrap() {
+        assert_eq!((&one["sent"], &one["errors"]), (&json!(12_000), &json!(0)), "{one}");
+        // Servers counted the 4000 requests per second of three nodes, give or take what fell into another second.
+        numbers(&one["requests"], &["min", "median", "max"]);
+    }
+    assert_eq!(spots["speed"], 4.0);
+    let throughput = &document["throughput"];
+    assert_eq!((&throughput["read_share"], &throughput["value_bytes"]), (&json!(1.0), &json!(1000)));
+    assert_eq!(throughput["runs"].as_array().unwrap().len(), 4);
+    numbers(&throughput["results"][0]["ratio"], &["mean", "ci_low", "ci_high"]);
+    let page = scene.read("out/report.html");
+    assert!(page.contains("trace, measured") && page.contains("Throughput next to a stationary load"));
+    assert_eq!(std::fs::read_dir(scene.path("data")).unwrap().count(), 0, "nothing of servers and loads is left");
+}

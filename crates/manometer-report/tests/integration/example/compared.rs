@@ -2,9 +2,10 @@
 
 use manometer_analysis::real_vs_synthetic::{
     Arrivals, BinnedMisses, CacheReplay, ComparedLoad, Estimate, HotSpots, LATEST, LoadComparison, MeasuredNodes,
-    NodeLoad, ONE_SIZE, SHUFFLED, SPREAD_SIZES, SimulatedCache, SlabComparison, TRACE, UNIFORM, ZIPF, ZipfFits,
-    engine_decompositions, engine_result, engine_spreads, headline, hot_spot_decomposition, miss_difference,
-    node_seconds, simulated_decompositions, slab_decompositions, slab_results, steps_to_zipf,
+    NodeLoad, ONE_SIZE, SHUFFLED, SPREAD_SIZES, STATIONARY, SimulatedCache, SlabComparison, TRACE, Throughput,
+    ThroughputRun, UNIFORM, ZIPF, ZipfFits, engine_decompositions, engine_result, engine_spreads, headline,
+    hot_spot_decomposition, miss_difference, node_seconds, simulated_decompositions, slab_decompositions, slab_results,
+    steps_to_zipf, throughput_results,
 };
 use manometer_measure::event::{Finding, Severity};
 
@@ -133,8 +134,36 @@ pub fn compared() -> LoadComparison {
             cache_bytes: 64 << 20,
             loads: slab_results(&replays),
         }),
+        throughput: Some(throughput()),
         findings: vec![note],
         replays,
+    }
+}
+
+/// Two numbers of threads, three repeats of two seconds.
+fn throughput() -> Throughput {
+    let run = |load: &str, threads: u32, repeat: u32, ops_per_s: f64| ThroughputRun {
+        load: load.to_owned(),
+        threads,
+        repeat,
+        ops_per_s,
+        series: (0..10).map(|place| ops_per_s * (1.0 + f64::from(place - 4) / 50.0)).collect(),
+        errors: 0,
+    };
+    let both = |threads: u32, repeat: u32| {
+        let rate = 9000.0 * f64::from(threads).sqrt() + 10.0 * f64::from(repeat * repeat);
+        [run(TRACE, threads, repeat, rate), run(STATIONARY, threads, repeat, 0.98 * rate)]
+    };
+    let runs: Vec<ThroughputRun> = (1..=3).flat_map(|repeat| [both(1, repeat), both(10, repeat)].concat()).collect();
+    Throughput {
+        engine: "redis".to_owned(),
+        interval_s: 0.2,
+        read_share: 1.0,
+        records: 14_000,
+        value_bytes: 200,
+        exponent: 0.91,
+        results: throughput_results(&runs, TRACE),
+        runs,
     }
 }
 

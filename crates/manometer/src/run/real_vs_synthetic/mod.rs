@@ -102,6 +102,9 @@ fn print_progress(update: ComparisonProgress<'_>) {
         ComparisonProgress::ClusterReplay { load, arrivals, seconds } => {
             format!("{load} on the cluster, {} arrivals, {seconds} s", arrivals.name())
         }
+        ComparisonProgress::ThroughputRun { load, threads, repeat } => {
+            format!("throughput of {load} with {threads} thread(s), repeat {repeat}")
+        }
         ComparisonProgress::Footprint { engine, bytes } => format!("all keys take {} in {engine}", human::bytes(bytes)),
         ComparisonProgress::ReplayStarted { number, total: of, engine, load, cache_bytes, repeat } => {
             format!("{number}/{of}: {load} on {engine} with {}, repeat {repeat}", human::bytes(cache_bytes))

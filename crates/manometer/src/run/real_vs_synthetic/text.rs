@@ -42,6 +42,7 @@ pub(super) fn text(comparison: &LoadComparison, out: &Path) -> String {
     }
     text += &hot_spots(comparison);
     text += &slabs(comparison);
+    text += &throughput(comparison);
     format!("{text}\nReport: {}", out.join(FILE).display())
 }
 
@@ -83,16 +84,29 @@ fn hot_spots(comparison: &LoadComparison) -> String {
     let Some(spots) = &comparison.hot_spots else { return String::new() };
     let mut table =
         table(&["load", "arrivals", "least", "lower quartile", "median", "upper quartile", "most", "range"], 2);
-    for load in &spots.loads {
+    let computed = spots.loads.iter().map(|load| (load.load.clone(), load));
+    let measured = spots.measured.iter().map(|own| (format!("{}, measured", own.nodes.load), &own.nodes));
+    for (name, load) in computed.chain(measured) {
         let Some(plot) = &load.requests else { continue };
         let numbers = [plot.min, plot.q1, plot.median, plot.q3, plot.max, plot.range];
-        let head = [load.load.clone(), load.arrivals.name().to_owned()];
+        let head = [name, load.arrivals.name().to_owned()];
         table.add_row(head.into_iter().chain(numbers.iter().map(|value| number(*value))));
     }
     match &spots.reason {
         Some(reason) => format!("\nHot spots: unknown, {reason}.\n"),
         None => format!("\nRequests of each of {} nodes in each second\n{table}\n", spots.nodes),
     }
+}
+
+fn throughput(comparison: &LoadComparison) -> String {
+    let Some(throughput) = &comparison.throughput else { return String::new() };
+    let mut table = table(&["threads", "trace ops/s", "ycsb ops/s", "trace / ycsb"], 1);
+    let or_gap = |mean: &Estimate| mean.mean.map_or_else(|| "-".to_owned(), number);
+    for one in &throughput.results {
+        let row = [one.threads.to_string(), or_gap(&one.trace), or_gap(&one.stationary), or_gap(&one.ratio)];
+        table.add_row(row);
+    }
+    format!("\nThroughput on {}\n{table}\n", throughput.engine)
 }
 
 fn slabs(comparison: &LoadComparison) -> String {
