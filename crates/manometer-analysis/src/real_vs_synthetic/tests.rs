@@ -259,7 +259,7 @@ fn hot_spots_are_decomposed_by_block() {
     // Ten seconds of two nodes; the mean of a node is 10.
     let seconds = |peak: u64| (0..10).map(|_| vec![peak, 20 - peak]).collect::<Vec<_>>();
     let load = |name, arrivals, peak| NodeLoad::new(name, arrivals, &seconds(peak));
-    let loads = vec![
+    let loads = [
         load(TRACE, Arrivals::Recorded, 18),
         load(TRACE, Arrivals::Constant, 17),
         load(SHUFFLED, Arrivals::Constant, 13),

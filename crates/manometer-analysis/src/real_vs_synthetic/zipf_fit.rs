@@ -38,6 +38,10 @@ impl ZipfFits {
         if self.all_keys_exponent < EXPONENT_MIN {
             weaknesses.push(format!("its exponent of {:.2} is nearly uniform", self.all_keys_exponent));
         }
+        if self.curve_exponent < EXPONENT_MIN {
+            let exponent = self.curve_exponent;
+            weaknesses.push(format!("the exponent closest to the miss-ratio curve, {exponent:.2}, is nearly uniform"));
+        }
         match &self.head {
             None => {
                 weaknesses.push("fewer than 20 keys have ten requests, which is too few to test the law".to_owned())

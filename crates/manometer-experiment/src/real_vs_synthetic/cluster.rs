@@ -38,6 +38,18 @@ pub(super) fn loads(exponents: Exponents) -> [(LoadKind, Arrivals); 5] {
     ]
 }
 
+/// Checks that requests have times to be sent at, where a cluster is measured.
+///
+/// # Errors
+/// The trace is not suitable.
+pub(super) fn check(settings: &RealVsSynthetic, recorded: &RecordedTrace) -> Result<(), RealVsSyntheticError> {
+    let Some(table) = &settings.cluster else { return Ok(()) };
+    let reason = "it has no times that span more than a second at this speed, at which a cluster could be sent its \
+                  requests: remove the table `cluster`, or reduce its `speed`";
+    let times = ArrivalTimes::new(recorded, table.speed, None);
+    times.map(drop).map_err(|_| RealVsSyntheticError::unsuitable(&settings.trace, reason))
+}
+
 /// Starts a cluster, replays each load on it at its times, and adds what its servers counted to `spots`.
 ///
 /// # Errors

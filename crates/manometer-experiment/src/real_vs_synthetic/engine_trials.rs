@@ -1,5 +1,6 @@
 //! The replays on engines: every load on every cache, repeat by repeat.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -119,7 +120,11 @@ impl EnginePlan<'_> {
             let load = choice.kind.make(self.recorded, self.seed(repeat));
             let sized = |key: Key| if choice.one_size { Key { value_bytes: mean, ..key } } else { key };
             let requests = load.requests.iter().map(|one| (sized(load.key(one.key, self.recorded)), one.operation));
-            replaying::write(&self.path_of(&choice.name()), requests)?;
+            let path = self.path_of(&choice.name());
+            if repeat > 1 {
+                fs::remove_file(&path).map_err(|source| RealVsSyntheticError::Io { path: path.clone(), source })?;
+            }
+            replaying::write(&path, requests)?;
         }
         let Some(spread) = self.spread.filter(|_| repeat == 1) else { return Ok(()) };
         let requests = || self.recorded.requests.iter();

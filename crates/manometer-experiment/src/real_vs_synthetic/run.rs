@@ -49,6 +49,7 @@ pub fn run(
     let recorded = RecordedTrace::read(settings)?;
     watch(ComparisonProgress::TraceRead { requests: recorded.requests.len(), keys: recorded.keys.len() });
     let spread = slab_spread(settings, &recorded)?;
+    cluster::check(settings, &recorded)?;
     let Simulated { zipf, loads, caches: simulated } = simulate_all(settings, &recorded, interrupted, watch)?;
     let exponents = exponents(&zipf);
 
@@ -77,7 +78,7 @@ pub fn run(
     let rate = requests_per_s(settings, &engine_results);
     let mut hot_spots = hot_spots::compute(&recorded, exponents, settings, rate);
     let mut cluster_replays = 0;
-    if settings.cluster.is_some() && failure.is_none() && hot_spots.reason.is_none() {
+    if settings.cluster.is_some() && failure.is_none() {
         cluster_replays = cluster::loads(exponents).len();
         let (path, spots) = (folder.path(), &mut hot_spots);
         failure = cluster::measure(settings, &recorded, exponents, path, spots, interrupted, watch).err();

@@ -509,6 +509,7 @@ mod tests {
         let mut comparison = compared();
         (comparison.engines, comparison.engine_spreads) = (Vec::new(), Vec::new());
         (comparison.hot_spots, comparison.slabs) = (None, None);
+        comparison.simulated = Vec::new();
         let page = real_vs_synthetic(&comparison);
         assert!(!page.contains("data-chart=\"miss-ratio-curves\"") && page.contains("No speed-up was measured"));
     }

@@ -129,6 +129,7 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
         ("run file.toml --set trace=one.txt --out out", "its 2 requests are for one key"),
         ("run file.toml --set trace=puts.txt --out out", "none of its requests is a read"),
         ("run file.toml --set trace=empty.txt --out out", "empty.txt"),
+        ("run file.toml --set cluster.speed=100 --out out", "no times that span more than a second at this speed"),
         ("run file.toml --set repeats=0", "write a number from 1 to 1000"),
         ("run file.toml --out out --resume", "it cannot be resumed"),
         ("run file.toml file.toml", "run it separately"),
@@ -143,9 +144,9 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
 #[test]
 fn a_dry_run_says_how_many_replays_there_would_be() {
     let scene = scene();
-    scene.run("run file.toml --dry-run").status(0).out_has(&["at most 52 replays", "chunk_max = \"4KiB\""]);
+    scene.run("run file.toml --dry-run").status(0).out_has(&["at most 60 replays", "chunk_max = \"4KiB\""]);
     let document = scene.run("run file.toml --dry-run --format json").status(0).json();
-    assert_eq!((&document["replays"], &document["experiment"]["repeats"]), (&json!(52), &json!(2)));
+    assert_eq!((&document["replays"], &document["experiment"]["repeats"]), (&json!(60), &json!(2)));
     assert!(!scene.path("data").exists());
 }
 
@@ -183,8 +184,8 @@ fn simulation_alone_needs_no_engine() {
     };
     let keys = document["loads"][0]["keys"].as_f64().unwrap();
     assert!((point("trace", 1.0) - keys / 12_000.0).abs() < 1e-12, "each key is missed once");
-    assert!(point("trace", 0.2) < point("shuffled-within-1000", 0.2));
-    assert!(point("shuffled-within-1000", 0.2) < point("shuffled", 0.2), "longer windows have less locality");
+    assert!(point("trace", 0.2) < point("shuffled", 0.2) - 0.1, "its keys are asked for soon again");
+    assert!(point("shuffled-within-1000", 0.2) < point("shuffled", 0.2), "locality over longer distances stays");
     let small = &document["decompositions"][0];
     assert_eq!(
         (&small["result"], &small["on"], &small["cache"]),
@@ -217,7 +218,7 @@ fn hot_spots_and_throughput_are_measured_on_servers() {
     }
     let scene = scene();
     let without = FILE.split("[slabs]").next().unwrap();
-    scene.write("one.toml", &format!("{without}[cluster]\nspeed = 4\n[throughput]\nthreads = [2]\n"));
+    scene.write("one.toml", &format!("{without}[cluster]\nspeed = 2\n[throughput]\nthreads = [2]\n"));
     let document = scene.run("run one.toml --out out --set engines=[] --format json").status(0).json();
     assert_eq!(document["status"], "complete");
     let spots = &document["hot_spots"];
@@ -230,11 +231,12 @@ fn hot_spots_and_throughput_are_measured_on_servers() {
     let expected = [("trace", "recorded"), ("trace", "constant"), ("trace", "poisson"), ("shuffled", "constant")];
     assert_eq!((&names[..4], names[4]), (&expected[..], ("zipf", "constant")));
     for one in spots["measured"].as_array().unwrap() {
-        assert_eq!((&one["sent"], &one["errors"]), (&json!(12_000), &json!(0)), "{one}");
-        // Servers counted the 4000 requests per second of three nodes, give or take what fell into another second.
+        // A constant and a Poisson rate end with the last of five complete seconds.
+        let sent = if one["arrivals"] == "recorded" { 12_000 } else { 10_000 };
+        assert_eq!((&one["sent"], &one["errors"]), (&json!(sent), &json!(0)), "{one}");
         numbers(&one["requests"], &["min", "median", "max"]);
     }
-    assert_eq!(spots["speed"], 4.0);
+    assert_eq!(spots["speed"], 2.0);
     let throughput = &document["throughput"];
     assert_eq!((&throughput["read_share"], &throughput["value_bytes"]), (&json!(1.0), &json!(1000)));
     assert_eq!(throughput["runs"].as_array().unwrap().len(), 4);
