@@ -1,13 +1,17 @@
-//! The whole comparison, and its headline.
+//! The whole comparison.
 
+use manometer_measure::Grade;
 use manometer_measure::event::Finding;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::cluster::HotSpots;
 use super::curves::{EngineResult, EngineSpread};
-use super::replays::{CacheReplay, ComparedLoad, ZIPF};
+use super::decomposition::Decomposition;
+use super::misses::SimulatedCache;
+use super::replays::{CacheReplay, ComparedLoad};
 use super::slabs::SlabComparison;
+use super::throughput::Throughput;
+use super::zipf_fit::ZipfFits;
 
 /// The comparison of a trace with synthetic loads: what `--format json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,10 +24,16 @@ pub struct LoadComparison {
     pub status: &'static str,
     /// The main result in a sentence.
     pub headline: String,
-    /// The fit of Zipf's law to the trace's popularity, or null.
-    pub zipf: Value,
+    /// What the headline may be used for.
+    pub grade: Grade,
+    /// The fits of Zipf's law to the trace.
+    pub zipf: ZipfFits,
     /// The loads.
     pub loads: Vec<ComparedLoad>,
+    /// Every load on exactly simulated LRU caches.
+    pub simulated: Vec<SimulatedCache>,
+    /// Why the Zipf load differs from the trace.
+    pub decompositions: Vec<Decomposition>,
     /// The results on each engine.
     pub engines: Vec<EngineResult>,
     /// The spread between the engines under each load.
@@ -33,26 +43,10 @@ pub struct LoadComparison {
     pub hot_spots: Option<HotSpots>,
     /// Values of many sizes against values of one size.
     pub slabs: Option<SlabComparison>,
+    /// Throughput next to that of a stationary load.
+    pub throughput: Option<Throughput>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
     /// Every replay.
     pub replays: Vec<CacheReplay>,
-}
-
-/// The largest error of the load that is fitted to the trace, in a sentence.
-pub fn headline(engines: &[EngineResult]) -> String {
-    let error = |engine: &EngineResult| {
-        let zipf = engine.differences.iter().find(|difference| difference.load == ZIPF)?;
-        let speed_up = zipf.speed_up.mean.filter(|_| zipf.speed_up.is_significant()).map(|error| {
-            let direction = if error < 0.0 { "low" } else { "high" };
-            format!(" (speed-up {:.1} % too {direction})", 100.0 * error.abs())
-        });
-        let points = 100.0 * zipf.max_abs;
-        Some(format!("{points:.1} points of miss ratio on {}{}", engine.engine, speed_up.unwrap_or_default()))
-    };
-    let errors: Vec<String> = engines.iter().filter_map(error).collect();
-    if errors.is_empty() {
-        return "Nothing can be compared: too little was measured.".to_owned();
-    }
-    format!("The best-fitting Zipf load is off by up to {}.", errors.join(", by up to "))
 }

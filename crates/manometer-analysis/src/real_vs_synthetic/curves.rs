@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::repeat_mean::RepeatMean;
-use super::replays::{CacheReplay, ComparedLoad, TRACE};
+use super::estimate::Estimate;
+use super::load_names::TRACE;
+use super::misses::SimulatedCache;
+use super::replays::{CacheReplay, ComparedLoad};
 use crate::statistics::moments::mean;
 
 /// The results of a load on a cache of one size.
@@ -14,11 +16,13 @@ pub struct CacheSizePoint {
     /// The memory of the cache in bytes.
     pub cache_bytes: u64,
     /// The share of the reads that missed.
-    pub miss_ratio: RepeatMean,
+    pub miss_ratio: Estimate,
+    /// How much more it missed than an exactly simulated LRU cache of the same share of all data.
+    pub above_exact: Estimate,
     /// The mean time until a reader has its value.
-    pub read_us: RepeatMean,
+    pub read_us: Estimate,
     /// Requests per second.
-    pub ops_per_s: RepeatMean,
+    pub ops_per_s: Estimate,
 }
 
 /// The results of a load on caches of all sizes.
@@ -29,7 +33,7 @@ pub struct CacheSizeCurve {
     /// The results by size, the smallest first.
     pub points: Vec<CacheSizePoint>,
     /// The read time with the smallest cache divided by that with the largest.
-    pub speed_up: RepeatMean,
+    pub speed_up: Estimate,
     /// The speed-up of each repeat.
     #[serde(skip)]
     speed_ups: Vec<(u32, f64)>,
@@ -49,7 +53,7 @@ pub struct CurveDifference {
     /// The cache with the largest error, as a share of the footprint of all keys.
     pub max_at: f64,
     /// The relative error of the speed-up: the synthetic load's divided by the trace's, minus one.
-    pub speed_up: RepeatMean,
+    pub speed_up: Estimate,
 }
 
 /// The results on one engine.
@@ -86,9 +90,10 @@ pub fn engine_result(
     caches: &[f64],
     loads: &[ComparedLoad],
     replays: &[CacheReplay],
+    simulated: &[SimulatedCache],
 ) -> EngineResult {
     let own: Vec<&CacheReplay> = replays.iter().filter(|replay| replay.engine == engine).collect();
-    let curves: Vec<CacheSizeCurve> = loads.iter().map(|load| curve(&load.name, caches, &own)).collect();
+    let curves: Vec<CacheSizeCurve> = loads.iter().map(|load| curve(&load.name, caches, &own, simulated)).collect();
     let trace = curves.iter().find(|curve| curve.load == TRACE);
     let synthetic = curves.iter().filter(|curve| curve.load != TRACE);
     let mut differences: Vec<CurveDifference> =
@@ -97,8 +102,18 @@ pub fn engine_result(
     EngineResult { engine: engine.to_owned(), version: version.to_owned(), footprint_bytes, curves, differences }
 }
 
+impl CacheSizeCurve {
+    /// The speed-up of each repeat divided by that of `other`.
+    pub(super) fn speed_up_ratios(&self, other: &Self) -> Vec<f64> {
+        let ratio = |(repeat, speed_up): &(u32, f64)| {
+            Some(speed_up / other.speed_ups.iter().find(|(number, _)| number == repeat)?.1)
+        };
+        self.speed_ups.iter().filter_map(ratio).collect()
+    }
+}
+
 /// `planned` are the caches of the experiment; an interrupted one has results of fewer.
-fn curve(load: &str, planned: &[f64], replays: &[&CacheReplay]) -> CacheSizeCurve {
+fn curve(load: &str, planned: &[f64], replays: &[&CacheReplay], simulated: &[SimulatedCache]) -> CacheSizeCurve {
     let own: Vec<&CacheReplay> = replays.iter().copied().filter(|replay| replay.load == load).collect();
     let mut caches: Vec<f64> = own.iter().map(|replay| replay.cache).collect();
     caches.sort_by(f64::total_cmp);
@@ -106,9 +121,12 @@ fn curve(load: &str, planned: &[f64], replays: &[&CacheReplay]) -> CacheSizeCurv
     let point = |cache: f64| {
         let replays: Vec<&CacheReplay> = own.iter().copied().filter(|replay| replay.cache == cache).collect();
         let mean = |value: fn(&CacheReplay) -> Option<f64>| {
-            RepeatMean::of(&replays.iter().filter_map(|replay| value(replay)).collect::<Vec<_>>())
+            Estimate::of(&replays.iter().filter_map(|replay| value(replay)).collect::<Vec<_>>())
         };
+        let exact = simulated.iter().find(|one| one.load == load && one.cache == cache).and_then(|one| one.miss_ratio);
+        let above = replays.iter().filter_map(|replay| Some(replay.miss_ratio()? - exact?)).collect::<Vec<_>>();
         CacheSizePoint {
+            above_exact: Estimate::of(&above),
             cache,
             cache_bytes: replays.first().map_or(0, |replay| replay.cache_bytes),
             miss_ratio: mean(CacheReplay::miss_ratio),
@@ -125,7 +143,7 @@ fn curve(load: &str, planned: &[f64], replays: &[&CacheReplay]) -> CacheSizeCurv
     CacheSizeCurve {
         load: load.to_owned(),
         points: caches.iter().map(|cache| point(*cache)).collect(),
-        speed_up: RepeatMean::of_ratios(&ratios),
+        speed_up: Estimate::of_ratios(&ratios),
         speed_ups,
     }
 }
@@ -152,16 +170,14 @@ fn difference(trace: &CacheSizeCurve, synthetic: &CacheSizeCurve) -> Option<Curv
     let (max_at, max_abs) = errors.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let sizes: Vec<f64> = errors.iter().map(|(_, size)| *size).collect();
     let squares: Vec<f64> = sizes.iter().map(|size| size * size).collect();
-    let speed_up_ratio =
-        |(repeat, speed_up): &(u32, f64)| Some(speed_up / trace.speed_ups.iter().find(|(other, _)| other == repeat)?.1);
-    let ratios: Vec<f64> = synthetic.speed_ups.iter().filter_map(speed_up_ratio).collect();
+    let ratios = synthetic.speed_up_ratios(trace);
     Some(CurveDifference {
         load: synthetic.load.clone(),
         rmse: mean(&squares)?.sqrt(),
         mean_abs: mean(&sizes)?,
         max_abs,
         max_at,
-        speed_up: RepeatMean::of_ratios(&ratios).map(|ratio| ratio - 1.0),
+        speed_up: Estimate::of_ratios(&ratios).map(|ratio| ratio - 1.0),
     })
 }
 

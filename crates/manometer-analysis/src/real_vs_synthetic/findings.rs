@@ -3,7 +3,9 @@
 use manometer_measure::event::{Finding, Severity, ThreatTarget};
 
 use super::curves::{CurveDifference, EngineResult};
-use super::replays::{CacheReplay, ComparedLoad, TRACE};
+use super::load_names::TRACE;
+use super::replays::{CacheReplay, ComparedLoad};
+use super::zipf_fit::ZipfFits;
 use crate::findings::replay::REQUESTS_FAILED;
 use crate::findings::{Rule, fatal, minor, serious};
 
@@ -37,6 +39,25 @@ const TOO_FEW_REPEATS: Rule = Rule {
     remedy: "Increase `repeats` to distinguish them.",
 };
 
+const ZIPF_FIT_POOR: Rule = Rule {
+    id: "zipf-fit-poor",
+    severity: Severity::Warning,
+    threat: minor(ThreatTarget::Result, "Zipf's law describes the popularity of the keys poorly"),
+    source: "the trace",
+    meaning: "Zipf's law describes the popularity of the keys poorly, or too few keys have enough requests to test it",
+    remedy: "Read the popularity part of the difference as that of a poor fit, and not of any Zipf load.",
+};
+
+/// The clock of a trace counts seconds.
+pub const CLOCK_OF_SECONDS: Rule = Rule {
+    id: "clock-of-seconds",
+    severity: Severity::Info,
+    threat: minor(ThreatTarget::Result, "arrivals within a second are not known"),
+    source: "the trace",
+    meaning: "the times of a trace are whole seconds, so that arrivals within a second are not known",
+    remedy: "Use a trace with finer times to judge bursts within a second.",
+};
+
 /// The trace of a comparison cannot be read to its end.
 pub const TRACE_DAMAGED: Rule = Rule {
     id: "trace-damaged",
@@ -68,14 +89,27 @@ pub const REPLAY_FAILED: Rule = Rule {
 };
 
 /// The rules for comparisons with synthetic loads.
-pub(crate) const RULES: &[Rule] =
-    &[TRACE_DAMAGED, CACHES_TOO_SMALL, REPLAY_FAILED, KEYS_NOT_MATCHED, SPEED_UP_UNSURE, TOO_FEW_REPEATS];
+pub(crate) const RULES: &[Rule] = &[
+    TRACE_DAMAGED,
+    CACHES_TOO_SMALL,
+    REPLAY_FAILED,
+    KEYS_NOT_MATCHED,
+    ZIPF_FIT_POOR,
+    CLOCK_OF_SECONDS,
+    SPEED_UP_UNSURE,
+    TOO_FEW_REPEATS,
+];
 
 /// The findings of all `replays`, and of what was computed from them.
-pub fn findings(engines: &[EngineResult], loads: &[ComparedLoad], replays: &[CacheReplay]) -> Vec<Finding> {
+pub fn findings(
+    engines: &[EngineResult],
+    loads: &[ComparedLoad],
+    replays: &[CacheReplay],
+    zipf: &ZipfFits,
+) -> Vec<Finding> {
     let of_engine =
         |engine: &EngineResult| speed_up_unsure(engine).into_iter().chain(too_few_repeats(engine)).collect::<Vec<_>>();
-    let of_loads = requests_failed(replays).into_iter().chain(keys_not_matched(loads));
+    let of_loads = requests_failed(replays).into_iter().chain(keys_not_matched(loads)).chain(zipf_fit_poor(zipf));
     of_loads.chain(engines.iter().flat_map(of_engine)).collect()
 }
 
@@ -95,13 +129,25 @@ fn requests_failed(replays: &[CacheReplay]) -> Option<Finding> {
     Some(REQUESTS_FAILED.finding(None, &sentence))
 }
 
+/// Whether `load` requests another number of keys than the trace, so that its miss ratios differ for that reason as well.
+pub fn has_other_keys(load: &ComparedLoad, loads: &[ComparedLoad]) -> bool {
+    let keys = loads.iter().find(|load| load.name == TRACE).map_or(0, |load| load.keys);
+    load.keys.abs_diff(keys) as f64 > KEYS_TOLERANCE * keys as f64
+}
+
 fn keys_not_matched(loads: &[ComparedLoad]) -> impl Iterator<Item = Finding> {
     let keys = loads.iter().find(|load| load.name == TRACE).map_or(0, |load| load.keys);
-    let is_off = move |load: &&ComparedLoad| load.keys.abs_diff(keys) as f64 > KEYS_TOLERANCE * keys as f64;
-    loads.iter().filter(|load| load.name != TRACE).filter(is_off).map(move |load| {
+    let off = loads.iter().filter(|load| !load.one_size && has_other_keys(load, loads));
+    off.map(move |load| {
         let sentence = format!("The load {} requests {} keys, the trace {keys}.", load.name, load.keys);
         KEYS_NOT_MATCHED.finding(None, &sentence)
     })
+}
+
+fn zipf_fit_poor(zipf: &ZipfFits) -> Option<Finding> {
+    let weaknesses = zipf.weaknesses();
+    let sentence = format!("Zipf's law describes the popularity of the keys poorly: {}.", weaknesses.join("; "));
+    (!weaknesses.is_empty()).then(|| ZIPF_FIT_POOR.finding(None, &sentence))
 }
 
 fn speed_up_unsure(engine: &EngineResult) -> Option<Finding> {

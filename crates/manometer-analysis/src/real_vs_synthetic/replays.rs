@@ -2,11 +2,6 @@
 
 use serde::Serialize;
 
-/// The name of the load that is the trace itself.
-pub const TRACE: &str = "trace";
-/// The name of the synthetic load that is fitted to the trace.
-pub const ZIPF: &str = "zipf";
-
 /// One replay of one load on one cache.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CacheReplay {
@@ -55,6 +50,8 @@ pub struct ComparedLoad {
     pub requests: u64,
     /// The number of distinct keys.
     pub keys: u64,
+    /// Whether its values are all of one size.
+    pub one_size: bool,
     /// The number of keys from which its requests are drawn; more than its distinct keys, because some are never drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn_from: Option<u64>,

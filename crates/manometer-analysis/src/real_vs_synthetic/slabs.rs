@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::repeat_mean::RepeatMean;
+use super::estimate::Estimate;
 use super::replays::CacheReplay;
 
 /// The name of the load with values spread over the slab classes.
@@ -16,11 +16,11 @@ pub struct SlabResult {
     /// The distribution of sizes.
     pub sizes: String,
     /// The mean latency of puts.
-    pub write_us: RepeatMean,
+    pub write_us: Estimate,
     /// The share of the reads that missed.
-    pub miss_ratio: RepeatMean,
+    pub miss_ratio: Estimate,
     /// Requests per second.
-    pub ops_per_s: RepeatMean,
+    pub ops_per_s: Estimate,
 }
 
 /// The comparison of values of many sizes with values of one size.
@@ -40,7 +40,7 @@ pub struct SlabComparison {
 pub fn slab_results(replays: &[CacheReplay]) -> Vec<SlabResult> {
     let result = |name: &str| {
         let mean = |value: fn(&CacheReplay) -> Option<f64>| {
-            RepeatMean::of(&replays.iter().filter(|replay| replay.load == name).filter_map(value).collect::<Vec<_>>())
+            Estimate::of(&replays.iter().filter(|replay| replay.load == name).filter_map(value).collect::<Vec<_>>())
         };
         SlabResult {
             sizes: name.to_owned(),

@@ -19,6 +19,8 @@ pub const KIND: &str = "real-vs-synthetic";
 pub const ENGINES: [&str; 2] = ["redis", "memcached"];
 /// The number of slots, and so the maximum number of nodes, of a Redis Cluster.
 const NODES_MAX: u32 = 16_384;
+/// The servers of a Redis Cluster that is started on this host.
+const CLUSTER_NODES: std::ops::RangeInclusive<u32> = 3..=100;
 /// The maximum number of repeats.
 const REPEATS_MAX: u32 = 1000;
 /// The maximum number of threads of a replay.
@@ -50,10 +52,10 @@ pub struct RealVsSynthetic {
     /// Size of each value in bytes. Default: the sizes in the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_size: Option<u32>,
-    /// Caching engines: `redis`, `memcached`, or both.
+    /// Caching engines on which loads are replayed: `redis`, `memcached`, both, or none for the simulation alone.
     #[serde(default = "engines")]
     pub engines: Vec<String>,
-    /// Cache sizes, as shares of the memory that all keys take.
+    /// Cache sizes, as shares of the memory that all keys take, in engines and in the simulation.
     #[serde(default = "caches")]
     pub caches: Vec<f64>,
     /// Number of replays of each load on each cache.
@@ -71,6 +73,43 @@ pub struct RealVsSynthetic {
     /// Comparison of values spread over memcached's slab classes with values of one size. Default: left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slabs: Option<SlabTable>,
+    /// Measurement of hot spots on a Redis Cluster of `nodes` servers. Default: hot spots are only computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterTable>,
+    /// Comparison of the throughput of the trace's replay with that of a stationary load of YCSB. Default: left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<ThroughputTable>,
+}
+
+/// Comparison of the throughput of the trace's replay with that of a stationary load of YCSB.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThroughputTable {
+    /// The engine: `redis` or `memcached`.
+    #[serde(default = "throughput_engine")]
+    pub engine: String,
+    /// Numbers of threads that send requests, each a comparison.
+    #[serde(default = "throughput_threads")]
+    pub threads: Vec<u32>,
+}
+
+fn throughput_engine() -> String {
+    ENGINES[0].to_owned()
+}
+
+fn throughput_threads() -> Vec<u32> {
+    vec![1, 10, 20]
+}
+
+/// Measurement of hot spots on a Redis Cluster that is started on this host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterTable {
+    /// The speed of the arrivals relative to the recorded ones: 10 divides all times by ten.
+    #[serde(default = "speed")]
+    pub speed: f64,
+}
+
+fn speed() -> f64 {
+    1.0
 }
 
 /// Comparison of values spread over memcached's slab classes with values of one size.
@@ -141,9 +180,9 @@ impl RealVsSynthetic {
 
 fn read(root: &Node, sources: &Sources) -> Result<RealVsSynthetic, Vec<CheckError>> {
     let mut errors = unknown_keys::<RealVsSynthetic>(root);
-    if let Some(slabs) = root.get("slabs") {
-        errors.extend(unknown_keys::<SlabTable>(slabs));
-    }
+    errors.extend(root.get("slabs").into_iter().flat_map(unknown_keys::<SlabTable>));
+    errors.extend(root.get("throughput").into_iter().flat_map(unknown_keys::<ThroughputTable>));
+    errors.extend(root.get("cluster").into_iter().flat_map(unknown_keys::<ClusterTable>));
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -176,8 +215,8 @@ fn check(settings: &RealVsSynthetic) -> Vec<(&'static str, String)> {
     if let Some(engine) = unknown {
         invalid.push(("engines", format!("the cache size of {engine} cannot be set; write `redis` or `memcached`")));
     }
-    if has_duplicates(&settings.engines) || settings.engines.is_empty() {
-        invalid.push(("engines", "write `redis`, `memcached` or both, each once".to_owned()));
+    if has_duplicates(&settings.engines) {
+        invalid.push(("engines", "write each engine once".to_owned()));
     }
     let caches = &settings.caches;
     if caches.is_empty()
@@ -200,6 +239,8 @@ fn check(settings: &RealVsSynthetic) -> Vec<(&'static str, String)> {
         invalid.push(("requests", "got 0; write the number of requests to take from the trace".to_owned()));
     }
     invalid.extend(settings.slabs.iter().flat_map(|slabs| check_slabs(settings, slabs)));
+    invalid.extend(settings.throughput.iter().flat_map(check_throughput));
+    invalid.extend(settings.cluster.iter().flat_map(|cluster| check_cluster(settings, cluster)));
     invalid
 }
 
@@ -213,6 +254,32 @@ fn check_slabs(settings: &RealVsSynthetic, slabs: &SlabTable) -> Vec<(&'static s
     }
     if !(CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&slabs.chunk_max.0) {
         invalid.push(("slabs.chunk_max", format!("got {}; write a size from 96 B to 512KiB", slabs.chunk_max)));
+    }
+    invalid
+}
+
+fn check_throughput(table: &ThroughputTable) -> Vec<(&'static str, String)> {
+    let mut invalid = Vec::new();
+    if !ENGINES.contains(&table.engine.as_str()) {
+        invalid.push(("throughput.engine", format!("got {}; write `redis` or `memcached`", table.engine)));
+    }
+    let threads = &table.threads;
+    let are_valid = threads.iter().all(|threads| (1..=THREADS_MAX).contains(threads));
+    if threads.is_empty() || !are_valid || !threads.is_sorted_by(|one, other| one < other) {
+        let message = format!("write numbers from 1 to {THREADS_MAX}, each once, in rising order");
+        invalid.push(("throughput.threads", message));
+    }
+    invalid
+}
+
+fn check_cluster(settings: &RealVsSynthetic, cluster: &ClusterTable) -> Vec<(&'static str, String)> {
+    let mut invalid = Vec::new();
+    if !(cluster.speed > 0.0 && cluster.speed.is_finite()) {
+        invalid.push(("cluster.speed", format!("got {}; write a number above 0", cluster.speed)));
+    }
+    if !CLUSTER_NODES.contains(&settings.nodes) {
+        let message = format!("got {}; a cluster on this host has 3 to 100 servers", settings.nodes);
+        invalid.push(("nodes", message));
     }
     invalid
 }
@@ -261,7 +328,8 @@ mod tests {
     fn invalid_settings_are_rejected_with_their_line_and_a_remedy() {
         for (set, expected) in [
             ("engines=[\"rocksdb\"]", "cache size of rocksdb cannot be set"),
-            ("engines=[]", "each once"),
+            ("engines=[\"redis\", \"redis\"]", "each engine once"),
+            ("engines=[]", "only memcached has slabs"),
             ("engines=[\"redis\"]", "only memcached has slabs"),
             ("caches=[1.0, 0.5]", "in rising order"),
             ("caches=[0]", "shares above 0"),
@@ -272,6 +340,12 @@ mod tests {
             ("requests=0", "number of requests"),
             ("slabs.memory=100kB", "whole MiB"),
             ("slabs.chunk_max=1MiB", "from 96 B to 512KiB"),
+            ("throughput.engine=rocksdb", "write `redis` or `memcached`"),
+            ("throughput.threads=[10, 1]", "in rising order"),
+            ("throughput.threads=[]", "numbers from 1 to 4096"),
+            ("cluster.speed=0", "a number above 0"),
+            ("cluster.speed=fast", "`cluster.speed`"),
+            ("cluster.rate=1", "unknown key `rate`"),
             ("slabs.size=1", "unknown key `size`"),
             ("cache=1", "unknown key `cache`"),
             ("repeats=many", "`repeats`"),
@@ -280,6 +354,8 @@ mod tests {
             let error = load(GOOD, &[set]).unwrap_err();
             assert!(error.contains(expected), "{set}: {error}");
         }
+        let error = load(GOOD, &["nodes=2", "cluster.speed=10"]).unwrap_err();
+        assert!(error.contains("3 to 100 servers"), "{error}");
         let error = load(&GOOD.replace("name = \"a test\"\n", ""), &[]).unwrap_err();
         assert!(error.contains("missing field `name`"), "{error}");
         assert!(load(&GOOD.replace("trace = \"t.csv\"", "trace = 5"), &[]).unwrap_err().contains("e.toml:4"));

@@ -1,7 +1,8 @@
 //! The JSON Schema of the experiment file, for completion and validation in editors.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::real_vs_synthetic::{KIND, RealVsSynthetic};
 use super::tables::ExperimentTable;
 
 /// The JSON Schema, as kept in `docs/experiment.schema.json`.
@@ -30,6 +31,44 @@ pub fn json_schema() -> Value {
             properties.insert("workload".to_owned(), inline_trace.clone());
         }
     }
+    let comparison = comparison_schema();
+    let object = schema.as_object_mut();
+    let (dialect, mut definitions) =
+        object.map_or_else(Default::default, |object| (object.remove("$schema"), object.remove("$defs")));
+    if let Some(definitions) = definitions.as_mut().and_then(Value::as_object_mut) {
+        let (own, names) = (comparison.get("$defs").and_then(Value::as_object), ["$defs", "$schema"]);
+        definitions.extend(own.into_iter().flatten().map(|(name, definition)| (name.clone(), definition.clone())));
+        let without = |schema: &Value| {
+            let fields = schema.as_object().into_iter().flatten().filter(|(name, _)| !names.contains(&name.as_str()));
+            fields.map(|(name, field)| (name.clone(), field.clone())).collect::<Map<String, Value>>()
+        };
+        definitions.insert("ExperimentTable".to_owned(), Value::Object(without(&schema)));
+        definitions.insert("RealVsSynthetic".to_owned(), Value::Object(without(&comparison)));
+    }
+    json!({
+        "$schema": dialect,
+        "title": "An experiment file of Manometer",
+        "description": "An experiment, or with `kind = \"real-vs-synthetic\"` a comparison of a trace with synthetic loads.",
+        "if": { "required": ["kind"], "properties": { "kind": { "const": KIND } } },
+        "then": { "$ref": "#/$defs/RealVsSynthetic" },
+        "else": { "$ref": "#/$defs/ExperimentTable" },
+        "$defs": definitions,
+    })
+}
+
+/// The schema of a file of the kind `real-vs-synthetic`, which may extend another and has no other keys.
+fn comparison_schema() -> Value {
+    let mut schema = schemars::schema_for!(RealVsSynthetic).to_value();
+    if let Some(kind) = schema.pointer_mut("/properties/kind") {
+        *kind = json!({ "const": KIND, "description": "Compares a trace with synthetic loads of its keys." });
+    }
+    if let Some(properties) = schema.pointer_mut("/properties").and_then(Value::as_object_mut) {
+        let extends = "Another file of this kind, relative to this one. Tables are merged; values of this file win.";
+        properties.insert("extends".to_owned(), json!({ "type": "string", "description": extends }));
+    }
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("additionalProperties".to_owned(), json!(false));
+    }
     schema
 }
 
@@ -44,6 +83,29 @@ mod tests {
         let path = repository_file("docs/experiment.schema.json");
         let kept: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(kept == json_schema(), "docs/experiment.schema.json is not current: run `make docs`");
+    }
+
+    #[test]
+    fn the_kind_decides_which_keys_a_file_has() {
+        let schema = json_schema();
+        let keys = |table: &str| {
+            let properties = schema["$defs"][table]["properties"].as_object().unwrap();
+            properties.keys().map(String::as_str).collect::<Vec<_>>()
+        };
+        assert_eq!(schema["if"]["properties"]["kind"]["const"], "real-vs-synthetic");
+        for (place, table, has, lacks) in [
+            ("then", "RealVsSynthetic", ["trace", "caches", "engines", "slabs", "extends"], "primary"),
+            ("else", "ExperimentTable", ["primary", "neighbour", "plan", "device", "extends"], "caches"),
+        ] {
+            assert_eq!(schema[place]["$ref"], format!("#/$defs/{table}"));
+            assert_eq!(schema["$defs"][table]["additionalProperties"], false, "{table}");
+            assert!(has.iter().all(|key| keys(table).contains(key)) && !keys(table).contains(&lacks), "{table}");
+        }
+        // Every definition that is referred to exists.
+        let text = schema.to_string();
+        for reference in text.split("\"#/$defs/").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(schema["$defs"][reference].is_object(), "{reference}");
+        }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use manometer_trace::character::zipf::{self, ZipfFit};
 use manometer_trace::key::IdHasher;
 use manometer_trace::{Record, TraceError, TraceOperation, open};
 use manometer_workload::replay::key_bytes;
@@ -36,6 +35,8 @@ pub(super) struct RecordedTrace {
     /// In the order of their first requests.
     pub(super) keys: Vec<Key>,
     pub(super) requests: Vec<KeyRequest>,
+    /// The time of each request, where all have one.
+    pub(super) times_ns: Option<Vec<u64>>,
     /// Damage of the trace.
     pub(super) damage: Vec<String>,
 }
@@ -53,6 +54,7 @@ struct TraceBuilder {
     places: HashMap<u64, u32, IdHasher>,
     keys: Vec<PartialKey>,
     requests: Vec<KeyRequest>,
+    times_ns: Vec<u64>,
     scans: u64,
 }
 
@@ -66,6 +68,7 @@ impl TraceBuilder {
         let key = &mut self.keys[place as usize];
         key.key_bytes = key.key_bytes.max(key_bytes(record));
         key.value_bytes = key.value_bytes.max(record.value_size);
+        self.times_ns.extend(record.time_ns);
         self.scans += u64::from(record.operation == TraceOperation::Scan);
         self.requests.push(KeyRequest { key: place, operation: record.operation });
     }
@@ -94,17 +97,54 @@ impl RecordedTrace {
                 Err(error) => return Err(RealVsSyntheticError::trace(path)(error)),
             }
         }
+        let times_ns = std::mem::take(&mut builder.times_ns);
         let (keys, requests) =
             finish(builder, settings.value_size).map_err(|reason| RealVsSyntheticError::unsuitable(path, reason))?;
-        Ok(Self { keys, requests, damage })
+        let times_ns = (times_ns.len() == requests.len()).then_some(times_ns);
+        Ok(Self { keys, requests, times_ns, damage })
     }
 
-    /// The Zipf distribution that fits the popularity of the keys.
-    pub(super) fn fitted_zipf(&self) -> Option<ZipfFit> {
+    /// The number of requests of each key, descending.
+    pub(super) fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0_u64; self.keys.len()];
         self.requests.iter().for_each(|request| counts[request.key as usize] += 1);
         counts.sort_unstable_by(|one, other| other.cmp(one));
-        zipf::fit(&counts)
+        counts
+    }
+
+    /// The bytes of all keys and values.
+    pub(super) fn footprint_bytes(&self) -> u64 {
+        self.keys.iter().map(|key| key.bytes()).sum()
+    }
+
+    /// The mean size of a value over all keys.
+    pub(super) fn value_bytes_mean(&self) -> u64 {
+        let sum: u64 = self.keys.iter().map(|key| key.value_bytes).sum();
+        (sum as f64 / self.keys.len().max(1) as f64).round() as u64
+    }
+
+    /// Whether values have different sizes.
+    pub(super) fn sizes_differ(&self) -> bool {
+        self.keys.windows(2).any(|pair| pair[0].value_bytes != pair[1].value_bytes)
+    }
+}
+
+impl Key {
+    /// The size of the key and its value, which is at least 1: an empty object takes a byte of a simulated cache.
+    pub(super) fn bytes(&self) -> u64 {
+        (u64::from(self.key_bytes) + self.value_bytes).max(1)
+    }
+}
+
+impl KeyRequest {
+    /// Whether it reads a value.
+    pub(super) fn reads(self) -> bool {
+        matches!(self.operation, TraceOperation::Get | TraceOperation::Read)
+    }
+
+    /// Whether it removes a key.
+    pub(super) fn removes(self) -> bool {
+        matches!(self.operation, TraceOperation::Delete | TraceOperation::Discard)
     }
 }
 
@@ -120,6 +160,15 @@ fn finish(builder: TraceBuilder, value_size: Option<u32>) -> Result<(Vec<Key>, V
     }
     if scans > 0 {
         return Err(format!("{scans} of its requests are scans, which caches do not support: choose another trace"));
+    }
+    if keys.len() == 1 {
+        return Err(format!(
+            "its {} requests are for one key, so that every load of it is the same: choose a trace with more keys",
+            requests.len()
+        ));
+    }
+    if !requests.iter().any(|request| request.reads()) {
+        return Err("none of its requests is a read, so that there is no miss ratio: choose another trace".to_owned());
     }
     let unsized_keys = keys.iter().filter(|key| key.value_bytes.is_none()).count();
     if value_size.is_none() && unsized_keys > 0 {
@@ -157,16 +206,20 @@ mod tests {
         assert_eq!(keys[0], Key { id: 9, key_bytes: 20, value_bytes: 80 });
         assert_eq!(requests.iter().map(|request| request.key).collect::<Vec<_>>(), [0, 1, 0, 0]);
         assert_eq!(requests[2].operation, TraceOperation::Put);
-        let (keys, _) = read(&[get(9, None)], Some(100)).unwrap();
+        let (keys, _) = read(&[get(9, None), get(8, None)], Some(100)).unwrap();
         assert_eq!(keys[0].value_bytes, 100);
     }
 
     #[test]
     fn unsuitable_traces_are_rejected_with_a_reason() {
         let scan = Record::new(TraceOperation::Scan, 1);
+        let put = |key| Record { value_size: Some(1), ..Record::new(TraceOperation::Put, key) };
         for (records, expected) in [
             (&[][..], "contains no requests"),
-            (&[get(1, None)], "no value size for 1 of its 1 keys"),
+            (&[get(1, None), get(2, Some(1))], "no value size for 1 of its 2 keys"),
+            (&[get(1, Some(1))], "its 1 requests are for one key"),
+            (&[get(1, Some(1)), get(1, Some(1))], "its 2 requests are for one key"),
+            (&[put(1), put(2)], "none of its requests is a read"),
             (&[scan], "1 of its requests are scans"),
         ] {
             let error = read(records, None).unwrap_err();

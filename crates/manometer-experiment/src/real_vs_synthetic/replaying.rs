@@ -28,9 +28,18 @@ pub(super) fn write(
     path: &Path,
     requests: impl Iterator<Item = (Key, TraceOperation)>,
 ) -> Result<(), RealVsSyntheticError> {
+    write_timed(path, requests.map(|(key, operation)| (key, operation, None)))
+}
+
+/// The same with the times of requests, in nanoseconds.
+pub(super) fn write_timed(
+    path: &Path,
+    requests: impl Iterator<Item = (Key, TraceOperation, Option<u64>)>,
+) -> Result<(), RealVsSyntheticError> {
     let failed = RealVsSyntheticError::trace(path);
     let mut writer = create(path, OutputFormat::find("parquet").map_err(&failed)?).map_err(&failed)?;
-    let record = |(key, operation): (Key, TraceOperation)| Record {
+    let record = |(key, operation, time_ns): (Key, TraceOperation, Option<u64>)| Record {
+        time_ns,
         key_size: Some(key.key_bytes),
         value_size: Some(key.value_bytes),
         ..Record::new(operation, key.id)

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use manometer_analysis::real_vs_synthetic as results;
 use manometer_trace::key::IdHasher;
 use manometer_workload::kv::distribution::{Latest, Random, ScatteredZipf, Uniform, stream};
 
@@ -17,8 +18,10 @@ const KEY_SPACE_MAX: u64 = 1024;
 /// The distribution from which keys are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum SyntheticKeys {
-    /// A Zipf distribution with this exponent.
+    /// A Zipf distribution with this exponent, fitted to the popularity of all keys.
     Zipf(f64),
+    /// A Zipf distribution with this exponent, fitted to the miss-ratio curve.
+    ZipfCurve(f64),
     /// A uniform distribution.
     Uniform,
     /// A Zipf distribution over the age of keys. New keys appear where the trace has new ones.
@@ -28,15 +31,16 @@ pub(super) enum SyntheticKeys {
 impl SyntheticKeys {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Zipf(_) => manometer_analysis::real_vs_synthetic::ZIPF,
-            Self::Uniform => "uniform",
-            Self::Latest(_) => "latest",
+            Self::Zipf(_) => results::ZIPF,
+            Self::ZipfCurve(_) => results::ZIPF_CURVE,
+            Self::Uniform => results::UNIFORM,
+            Self::Latest(_) => results::LATEST,
         }
     }
 
     pub(super) fn exponent(self) -> Option<f64> {
         match self {
-            Self::Zipf(exponent) | Self::Latest(exponent) => Some(exponent),
+            Self::Zipf(exponent) | Self::ZipfCurve(exponent) | Self::Latest(exponent) => Some(exponent),
             Self::Uniform => None,
         }
     }
@@ -60,7 +64,7 @@ pub(super) fn draw(distribution: SyntheticKeys, recorded: &RecordedTrace, seed: 
     // A fitted exponent may be 0, which the generators do not accept.
     let positive = |exponent: f64| exponent.max(f64::MIN_POSITIVE);
     let (picks, drawn_from) = match distribution {
-        SyntheticKeys::Zipf(exponent) => {
+        SyntheticKeys::Zipf(exponent) | SyntheticKeys::ZipfCurve(exponent) => {
             let from = records_for(target, exponent, requests);
             let zipf = ScatteredZipf::new(from, positive(exponent), seed);
             ((0..requests).map(|_| zipf.draw(&mut random) as u32).collect(), from)
@@ -147,7 +151,7 @@ mod tests {
         let key = |id| Key { id, key_bytes: 11, value_bytes: id };
         let requests =
             (0..20_000).map(|number| KeyRequest { key: number / 10, operation: TraceOperation::Get }).collect();
-        RecordedTrace { keys: (0..2000).map(key).collect(), requests, damage: Vec::new() }
+        RecordedTrace { keys: (0..2000).map(key).collect(), requests, times_ns: None, damage: Vec::new() }
     }
 
     #[test]

@@ -331,11 +331,11 @@ fn the_files_with_external_programs_are_right() {
 #[test]
 fn the_comparison_that_ships_is_right() {
     let folder = repository_file("experiments");
-    let (name, replays) = ("real-vs-synthetic.toml", 410);
+    let (name, replays) = ("real-vs-synthetic.toml", 610);
     let path = folder.join(name);
     assert!(file::RealVsSynthetic::has_kind(&path) && !file::RealVsSynthetic::has_kind(&folder.join("quick.toml")));
     let settings = file::RealVsSynthetic::load(&path, &[]).unwrap();
-    assert_eq!(manometer_experiment::real_vs_synthetic::planned_replays(&settings), replays);
+    assert_eq!(manometer_experiment::real_vs_synthetic::planned_replays_max(&settings), replays);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::real_vs_synthetic::{EngineResult, LoadComparison, RepeatMean, SlabComparison};
+use manometer_analysis::real_vs_synthetic::{
+    Arrivals, ComparedResult, Decomposition, EXACT, EngineResult, Estimate, LoadComparison, NodeLoad, Property,
+    SlabComparison, TRACE,
+};
 use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -49,7 +52,11 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
         main.push_str(&figure([chart.name, chart.title, chart.caption], &drawing, 1, 2));
         specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
     }
+    main.push_str(&decompositions(comparison));
+    main.push_str(&simulated(comparison));
+    comparison.engines.iter().for_each(|engine| main.push_str(&above_exact(engine)));
     comparison.engines.iter().for_each(|engine| main.push_str(&differences(engine)));
+    main.push_str(&throughput(comparison));
     main.push_str(&loads(comparison));
     main.push_str("</article>\n");
     let elsewhere = ["the data files are in the same directory", "`real-vs-synthetic.json` there has every digit"];
@@ -61,7 +68,8 @@ fn facts(comparison: &LoadComparison) -> Vec<String> {
         let bytes = human::bytes(engine.footprint_bytes);
         format!("{} {}: all data take {bytes}", engine.engine, engine.version)
     };
-    let run = [comparison.experiment.clone(), comparison.status.to_owned()];
+    let grade = format!("the sentence is {}", comparison.grade.name());
+    let run = [comparison.experiment.clone(), comparison.status.to_owned(), grade];
     run.into_iter().chain(comparison.engines.iter().map(engine)).collect()
 }
 
@@ -97,7 +105,25 @@ fn curve_rows(comparison: &LoadComparison) -> Vec<CurveRow> {
     rows
 }
 
+/// The exactly simulated curves, those of one size left out where the recorded sizes differ.
+fn exact_rows(comparison: &LoadComparison) -> Vec<CurveRow> {
+    let is_drawn = |load: &str| comparison.loads.iter().any(|one| one.name == load && !one.one_size);
+    let row = |one: &manometer_analysis::real_vs_synthetic::SimulatedCache| CurveRow {
+        engine: EXACT.to_owned(),
+        load: one.load.clone(),
+        cache: one.cache,
+        cache_mib: one.cache_bytes as f64 / MIB,
+        miss_ratio: one.miss_ratio,
+        ci_low: None,
+        ci_high: None,
+        samples: 1,
+    };
+    comparison.simulated.iter().filter(|one| is_drawn(&one.load)).map(row).collect()
+}
+
 fn curves(comparison: &LoadComparison) -> ChartContent {
+    let mut rows = exact_rows(comparison);
+    rows.extend(curve_rows(comparison));
     let words: Vec<String> = comparison
         .engines
         .iter()
@@ -106,7 +132,7 @@ fn curves(comparison: &LoadComparison) -> ChartContent {
             format!("{}, {}: up to {} points from the trace", engine.engine, one.load, points(one.max_abs))
         })
         .collect();
-    ChartContent { table: Table::of(&curve_rows(comparison)), alt_text: words.join(". "), notes: Vec::new() }
+    ChartContent { table: Table::of(&rows), alt_text: words.join(". "), notes: Vec::new() }
 }
 
 fn curves_by_load(comparison: &LoadComparison) -> ChartContent {
@@ -235,13 +261,25 @@ fn hot_spots(comparison: &LoadComparison) -> ChartContent {
         range: plot.range,
         samples: plot.samples,
     };
+    let computed = spots.loads.iter().map(|load| (label(load), load));
+    let measured = spots.measured.iter().map(|own| (format!("{}, measured", label(&own.nodes)), &own.nodes));
     let rows: Vec<BoxRow> =
-        spots.loads.iter().filter_map(|load| Some(row(&load.load, load.requests.as_ref()?))).collect();
+        computed.chain(measured).filter_map(|(name, load)| Some(row(&name, load.requests.as_ref()?))).collect();
     let word = |row: &BoxRow| format!("{}: {} to {} requests", row.load, text::number(row.min), text::number(row.max));
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
-    let speed = format!("{} nodes, {} requests a second.", spots.nodes, text::count(spots.requests_per_s));
+    let faster =
+        if spots.speed == 1.0 { String::new() } else { format!(", {} times as fast as recorded", spots.speed) };
+    let speed = format!("{} nodes, {} requests a second{faster}.", spots.nodes, text::count(spots.requests_per_s));
     let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not computed: {reason}."))];
     ChartContent { table: Table::of(&rows), alt_text, notes }
+}
+
+/// The load, and when its requests arrive if not at the recorded times.
+fn label(load: &NodeLoad) -> String {
+    match load.arrivals {
+        Arrivals::Recorded => load.load.clone(),
+        arrivals => format!("{}, {} rate", load.load, arrivals.name()),
+    }
 }
 
 /// One second of one load.
@@ -257,20 +295,81 @@ fn arrivals(comparison: &LoadComparison) -> ChartContent {
     let rows: Vec<ArrivalRow> = spots
         .loads
         .iter()
-        .flat_map(|load| {
-            load.hottest.iter().enumerate().map(|(second, requests)| (load.load.clone(), second, *requests))
-        })
+        .flat_map(|load| load.hottest.iter().enumerate().map(|(second, requests)| (label(load), second, *requests)))
         .map(|(load, second, requests)| ArrivalRow { load, second, requests })
         .collect();
     // A line needs two seconds.
     if rows.iter().all(|row| row.second == 0) {
         return ChartContent::default();
     }
-    let most = |load: &manometer_analysis::real_vs_synthetic::NodeLoad| {
-        format!("{}: {} at most", load.load, text::count(load.hottest.iter().copied().max().unwrap_or(0)))
+    let most = |load: &NodeLoad| {
+        format!("{}: {} at most", label(load), text::count(load.hottest.iter().copied().max().unwrap_or(0)))
     };
     let alt_text = spots.loads.iter().map(most).collect::<Vec<_>>().join(". ");
     ChartContent { table: Table::of(&rows), alt_text, notes: Vec::new() }
+}
+
+/// The difference of the Zipf load from the trace, and its parts.
+fn decompositions(comparison: &LoadComparison) -> String {
+    let properties = [Property::Arrivals, Property::Locality, Property::Sizes, Property::Popularity];
+    let names = properties.iter().map(|property| property.name());
+    let columns: Vec<&str> =
+        ["Result", "On", "Cache", "Difference"].into_iter().chain(names).chain(["Verdict"]).collect();
+    let row = |one: &Decomposition| {
+        let (name, value): (&str, fn(&Estimate) -> String) = match one.result {
+            ComparedResult::MissRatio => ("miss ratio", points_with_interval),
+            ComparedResult::SpeedUp => ("speed-up", percent),
+            ComparedResult::HotSpots => ("most requests of a node, in means of a node", signed),
+            ComparedResult::SlabWrites => ("write latency", percent),
+        };
+        let part = |property: &Property| {
+            let effect = one.effects.iter().find(|effect| effect.property == *property);
+            effect.map_or_else(String::new, |effect| value(&effect.change))
+        };
+        let cache = one.cache.map_or_else(String::new, |cache| format!("{:.0} %", 100.0 * cache));
+        let head = [name.to_owned(), one.on.clone(), cache, value(&one.difference)];
+        head.into_iter().chain(properties.iter().map(part)).chain([one.grade.name().to_owned()]).collect()
+    };
+    let rows: Vec<Vec<String>> = comparison.decompositions.iter().map(row).collect();
+    let caption = "What changes from the trace to the synthetic load when one property after the other is lost: the order of \
+                   requests (locality), different sizes, the popularity of keys. Intervals of 95 %: of miss ratios together \
+                   over all caches, by blocks of time where it is simulated, by repeats where it is measured.";
+    table("Why Zipf-distributed keys differ from the trace", caption, &columns, &rows)
+}
+
+/// The miss ratios of the exact simulation: a row for each load, a column for each cache.
+fn simulated(comparison: &LoadComparison) -> String {
+    let caches: Vec<f64> = comparison.simulated.iter().filter(|one| one.load == TRACE).map(|one| one.cache).collect();
+    let heads: Vec<String> = caches.iter().map(|cache| format!("{:.0} %", 100.0 * cache)).collect();
+    let columns: Vec<&str> = std::iter::once("Load").chain(heads.iter().map(String::as_str)).collect();
+    let row = |load: &manometer_analysis::real_vs_synthetic::ComparedLoad| {
+        let ratio = |cache: &f64| {
+            let point = comparison.simulated.iter().find(|one| one.load == load.name && one.cache == *cache);
+            or_gap(point.and_then(|one| one.miss_ratio), |ratio| format!("{:.1} %", 100.0 * ratio))
+        };
+        std::iter::once(load.name.clone()).chain(caches.iter().map(ratio)).collect()
+    };
+    let rows: Vec<Vec<String>> = comparison.loads.iter().map(row).collect();
+    let caption = "The miss ratio of reads on an exact LRU cache of a share of the bytes of all keys and values.";
+    table("Exact simulation", caption, &columns, &rows)
+}
+
+/// How much more the engine missed than the exact simulation.
+fn above_exact(engine: &EngineResult) -> String {
+    let caches: Vec<f64> =
+        engine.curves.first().map_or(Vec::new(), |curve| curve.points.iter().map(|point| point.cache).collect());
+    let heads: Vec<String> = caches.iter().map(|cache| format!("{:.0} %", 100.0 * cache)).collect();
+    let columns: Vec<&str> = std::iter::once("Load").chain(heads.iter().map(String::as_str)).collect();
+    let row = |curve: &manometer_analysis::real_vs_synthetic::CacheSizeCurve| {
+        let point = |cache: &f64| {
+            let point = curve.points.iter().find(|point| point.cache == *cache);
+            point.map_or_else(|| text::NOT_MEASURED.to_owned(), |point| points_with_interval(&point.above_exact))
+        };
+        std::iter::once(curve.load.clone()).chain(caches.iter().map(point)).collect()
+    };
+    let rows: Vec<Vec<String>> = engine.curves.iter().map(row).collect();
+    let caption = "Points of miss ratio above an exact LRU cache of the same share of all data.";
+    table(&format!("{} against the exact simulation", engine.engine), caption, &columns, &rows)
 }
 
 /// The error of each synthetic load, the smallest first.
@@ -289,12 +388,12 @@ fn differences(engine: &EngineResult) -> String {
     };
     let rows: Vec<Vec<String>> = engine.differences.iter().map(row).collect();
     let title = format!("Errors on {}, the nearest load first", engine.engine);
-    let trace = speed_up(manometer_analysis::real_vs_synthetic::TRACE);
+    let trace = speed_up(TRACE);
     let caption = trace.map(|trace| format!("The trace's own speed-up is {}.", times(trace)));
     table(&title, &caption.unwrap_or_default(), &columns, &rows)
 }
 
-fn times(mean: &RepeatMean) -> String {
+fn times(mean: &Estimate) -> String {
     match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
         (None, _) => text::NOT_MEASURED.to_owned(),
         (Some(mean), None) => format!("{} ×", text::number(mean)),
@@ -304,12 +403,48 @@ fn times(mean: &RepeatMean) -> String {
     }
 }
 
-fn percent(mean: &RepeatMean) -> String {
-    let signed = |share: f64| format!("{:+.1} %", 100.0 * share);
-    match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
+fn percent(mean: &Estimate) -> String {
+    with_interval(mean, |share| format!("{:+.1} %", 100.0 * share))
+}
+
+/// Throughput next to that of a stationary load.
+fn throughput(comparison: &LoadComparison) -> String {
+    let Some(throughput) = &comparison.throughput else { return String::new() };
+    let columns = ["Threads", "Trace", "YCSB", "Trace ÷ YCSB", "Variation, trace", "Variation, YCSB"];
+    let share = |value: Option<f64>| or_gap(value, |value| format!("{:.1} %", 100.0 * value));
+    let rate = |of: &Estimate| with_interval(of, |rate| text::count(rate.round() as u64));
+    let row = |one: &manometer_analysis::real_vs_synthetic::ThroughputResult| {
+        let rates = [one.threads.to_string(), rate(&one.trace), rate(&one.stationary), times(&one.ratio)];
+        rates.into_iter().chain([share(one.trace_variation), share(one.stationary_variation)]).collect()
+    };
+    let rows: Vec<Vec<String>> = throughput.results.iter().map(row).collect();
+    let caption = format!(
+        "Requests per second on {}, as fast as it answers, of the trace's replay and of YCSB's workload with as many \
+         requests, {} keys, {:.0} % reads, values of {} and Zipf-distributed keys (exponent {:.2}). Variation: the standard \
+         deviation over intervals of {} s divided by the mean. After Boza 2018, Figure 5.10.",
+        throughput.engine,
+        text::count(throughput.records),
+        100.0 * throughput.read_share,
+        human::bytes(throughput.value_bytes),
+        throughput.exponent,
+        throughput.interval_s
+    );
+    table("Throughput next to a stationary load", &caption, &columns, &rows)
+}
+
+fn points_with_interval(of: &Estimate) -> String {
+    with_interval(of, |share| format!("{:+.1}", 100.0 * share))
+}
+
+fn signed(of: &Estimate) -> String {
+    with_interval(of, |value| format!("{value:+.2}"))
+}
+
+fn with_interval(of: &Estimate, format: impl Fn(f64) -> String) -> String {
+    match (of.mean, of.ci_low.zip(of.ci_high)) {
         (None, _) => text::NOT_MEASURED.to_owned(),
-        (Some(mean), None) => signed(mean),
-        (Some(mean), Some((low, high))) => format!("{} ({} to {})", signed(mean), signed(low), signed(high)),
+        (Some(mean), None) => format(mean),
+        (Some(mean), Some((low, high))) => format!("{} ({} to {})", format(mean), format(low), format(high)),
     }
 }
 
@@ -325,8 +460,8 @@ fn loads(comparison: &LoadComparison) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = comparison.loads.iter().map(row).collect();
-    let caption = "A synthetic load is the trace with resampled keys: the same operations in the same order, as \
-                   many keys, of the same sizes.";
+    let caption = "A shuffled load has the requests of the trace in random order, another one its operations with newly \
+                   drawn keys, as many as the trace has.";
     table("Loads", caption, &columns, &rows)
 }
 
@@ -349,7 +484,14 @@ mod tests {
     fn the_page_has_the_errors_and_is_self_contained() {
         let page = real_vs_synthetic(&compared());
         for expected in [
-            "The best-fitting Zipf load is off by up to",
+            "Zipf-distributed keys miss 12.0 points more",
+            "the sentence is sound",
+            "Why Zipf-distributed keys differ from the trace",
+            "Exact simulation",
+            "redis against the exact simulation",
+            "trace, poisson rate",
+            "trace, measured",
+            "Throughput next to a stationary load",
             "Errors on redis, the nearest load first",
             "Under zipf the engines are",
             "a &lt;b&gt;note&lt;/b&gt;",
@@ -367,6 +509,7 @@ mod tests {
         let mut comparison = compared();
         (comparison.engines, comparison.engine_spreads) = (Vec::new(), Vec::new());
         (comparison.hot_spots, comparison.slabs) = (None, None);
+        comparison.simulated = Vec::new();
         let page = real_vs_synthetic(&comparison);
         assert!(!page.contains("data-chart=\"miss-ratio-curves\"") && page.contains("No speed-up was measured"));
     }

@@ -329,6 +329,19 @@ fn keys_at(address: &str) -> u64 {
 }
 
 #[test]
+fn a_cluster_has_as_many_servers_as_it_is_given() {
+    if !is_installed("redis") {
+        return;
+    }
+    let place = TestDatabase::new();
+    let ours = place.open("redis", json!({"cluster": true, "servers": 5})).unwrap();
+    assert_eq!(ours.facts()["masters"], 5);
+    ours.load_sorted(&mut Counted::new(1000, 10)).unwrap();
+    let held: Vec<u64> = address(&*ours).split(',').map(keys_at).collect();
+    assert!(held.len() == 5 && held.iter().all(|keys| *keys > 100), "{held:?}");
+}
+
+#[test]
 fn the_keys_of_a_cluster_lie_on_all_of_its_servers() {
     if !is_installed("redis") {
         return;

@@ -8,13 +8,13 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Boza 2018, Figure 5.5"),
     caption: "The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the \
               distance of a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals \
-              over the repeats.",
+              over the repeats. The panel *exact LRU* is simulated.",
     spec: include_str!("../../../../../charts/miss-ratio-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[
-    ColumnInfo::new("engine", "", "The engine: a panel each."),
+    ColumnInfo::new("engine", "", "The engine, or the exact simulation: a panel each."),
     ColumnInfo::new("load", "", "The trace, or a synthetic load."),
     ColumnInfo::new("cache", "", "The cache's share of all data, 0 to 1."),
     ColumnInfo::new("cache_mib", "MiB", "The cache's memory."),

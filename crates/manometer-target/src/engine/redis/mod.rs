@@ -42,7 +42,7 @@ const KEY_BYTES_MAX: u64 = 512 << 20;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
-    about: "Redis: a server that Manometer starts, three with `cluster = true`, yours with `address`",
+    about: "Redis: a server that Manometer starts, a cluster with `cluster = true`, yours with `address`",
     version,
     capabilities: &[
         Capability::MultiGet,

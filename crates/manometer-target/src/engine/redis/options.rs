@@ -20,8 +20,13 @@ pub(super) const OPTIONS: &[EngineOption] = &[
     },
     EngineOption {
         name: "cluster",
-        values: "`true`, `false`: the `address` belongs to a cluster; without `address`, three servers are started as one",
+        values: "`true`, `false`: the `address` belongs to a cluster; without `address`, servers are started as one",
         default: "`false`",
+    },
+    EngineOption {
+        name: "servers",
+        values: "with `cluster` and without `address`: how many servers are started, 3 to 100",
+        default: "3",
     },
 ];
 
@@ -58,17 +63,31 @@ const NOT_YOURS: [&str; 28] = [
 ];
 
 /// The parsed options.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct ServerOptions {
     /// The addresses of external servers; empty for a managed server.
     pub(super) addresses: Vec<String>,
     /// Whether the servers form a cluster.
     pub(super) cluster: bool,
+    /// How many servers of a managed cluster there are.
+    pub(super) servers: usize,
     /// Whether they may be emptied.
     pub(super) flush: bool,
     /// For a managed server: directives and their arguments.
     pub(super) directives: Vec<(String, Vec<String>)>,
 }
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        let (addresses, directives) = (Vec::new(), Vec::new());
+        Self { addresses, cluster: false, servers: SERVERS_MIN, flush: false, directives }
+    }
+}
+
+/// The smallest number of masters of which a majority remains when one fails.
+const SERVERS_MIN: usize = 3;
+/// More servers than this are a mistake on one host.
+const SERVERS_MAX: usize = 100;
 
 /// Parses and checks the options, as far as possible without a server.
 pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError> {
@@ -79,6 +98,7 @@ pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError
             "address" => options.addresses = addresses(ENGINE, value)?,
             "cluster" => options.cluster = flag(ENGINE, name, value)?,
             "flush" => options.flush = flag(ENGINE, name, value)?,
+            "servers" => options.servers = servers(value)?,
             _ => options.directives.push((name.clone(), directive(name, value)?)),
         }
     }
@@ -88,12 +108,24 @@ pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError
         (Some(value), _) if ours => {
             Err(bad_option(ENGINE, "flush", value, "it applies to an external server: give `address`"))
         }
+        _ if table.contains_key("servers") && !(ours && options.cluster) => {
+            let reason = "it is the number of servers that Manometer starts: give `cluster = true`, and no `address`";
+            Err(bad_option(ENGINE, "servers", &table["servers"], reason))
+        }
         (_, Some((name, _))) if !ours => {
             let reason = "an external server has its own settings: leave this out, or `address`";
             Err(bad_option(ENGINE, name, &table[name], reason))
         }
         _ => Ok(options),
     }
+}
+
+fn servers(value: &Value) -> Result<usize, EngineError> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let count = text.parse::<usize>().ok();
+    count.filter(|count| (SERVERS_MIN..=SERVERS_MAX).contains(count)).ok_or_else(|| {
+        bad_option(ENGINE, "servers", value, format!("write a number from {SERVERS_MIN} to {SERVERS_MAX}"))
+    })
 }
 
 /// The arguments of a directive, as passed to the server.
@@ -168,8 +200,13 @@ mod tests {
             json!({"address": "a:1", "appendonly": "yes"}),
             json!({"flush": true}),
             json!({"address": "a:1", "flush": "perhaps"}),
+            json!({"address": "a:1", "cluster": true, "servers": 10}),
+            json!({"servers": 10}),
+            json!({"cluster": true, "servers": 2}),
         ] {
             assert!(read_options(table.clone()).is_err(), "{table}");
         }
+        assert_eq!(read_options(json!({"cluster": true, "servers": 10})).unwrap().servers, 10);
+        assert_eq!(read_options(json!({"cluster": true})).unwrap().servers, 3);
     }
 }

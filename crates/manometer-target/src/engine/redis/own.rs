@@ -1,4 +1,4 @@
-//! Managed servers: one, or three that form a cluster.
+//! Managed servers: one, or several that form a cluster.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,6 @@ use super::{ENGINE, LOOK_NS, PACKAGE, PROGRAM};
 use crate::engine::hash_slot::HASH_SLOTS;
 use crate::engine::server::{Launch, Process, free_port, free_port_with_bus};
 use crate::engine::{EngineError, directory};
-
-/// The smallest number of masters of which a majority remains when one fails.
-const MASTERS: usize = 3;
 
 /// How many rounds of one second servers have to find each other.
 const ROUNDS: u64 = 30;
@@ -32,7 +29,7 @@ pub(super) fn start(directory: &Path, options: &ServerOptions) -> Result<Vec<Pro
     if !options.cluster {
         return Ok(vec![start_one(directory, directory.with_file_name(directory::LOG), options)?]);
     }
-    let folders = (1..=MASTERS).map(|number| directory.join(format!("node-{number}")));
+    let folders = (1..=options.servers).map(|number| directory.join(format!("node-{number}")));
     folders.map(|folder| start_one(&folder, folder.join(directory::LOG), options)).collect()
 }
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use manometer_analysis::real_vs_synthetic::LoadComparison;
 use manometer_experiment::file::RealVsSynthetic;
 use manometer_experiment::file::real_vs_synthetic::KIND;
-use manometer_experiment::real_vs_synthetic::{ComparisonProgress, planned_replays, run as perform};
+use manometer_experiment::real_vs_synthetic::{ComparisonProgress, planned_replays_max, run as perform};
 use manometer_measure::human;
 use manometer_report::real_vs_synthetic as page;
 
@@ -72,17 +72,17 @@ fn refusal(args: &Args) -> Option<String> {
 }
 
 fn dry_run(settings: &RealVsSynthetic, format: Format) -> anyhow::Result<ExitStatus> {
-    let replays = planned_replays(settings);
+    let replays = planned_replays_max(settings);
     format.print(
         || serde_json::json!({"experiment": settings, "replays": replays}),
         || {
             format!(
-                "{}\n{replays} replays of {}: {} repeat(s) of 4 loads on {} cache(s) of {}{}",
+                "{}\nexact simulation of {} on {} cache(s), and at most {replays} replays: {} repeat(s) on {}{}",
                 settings.to_toml(),
                 settings.trace.display(),
-                settings.repeats,
                 settings.caches.len(),
-                settings.engines.join(" and "),
+                settings.repeats,
+                if settings.engines.is_empty() { "no engine".to_owned() } else { settings.engines.join(" and ") },
                 if settings.slabs.is_some() { ", and of 2 choices of sizes" } else { "" },
             )
         },
@@ -92,8 +92,18 @@ fn dry_run(settings: &RealVsSynthetic, format: Format) -> anyhow::Result<ExitSta
 
 fn print_progress(update: ComparisonProgress<'_>) {
     let text = match update {
-        ComparisonProgress::TraceRead { requests, keys, exponent } => {
-            format!("{requests} requests for {keys} keys; Zipf's law fits best with the exponent {exponent:.3}")
+        ComparisonProgress::TraceRead { requests, keys } => format!("{requests} requests for {keys} keys"),
+        ComparisonProgress::ZipfFitted { all_keys, curve } => {
+            format!(
+                "Zipf's law fits the popularity of all keys with the exponent {all_keys:.3}, the curve with {curve:.3}"
+            )
+        }
+        ComparisonProgress::Simulating { load } => format!("simulating {load}"),
+        ComparisonProgress::ClusterReplay { load, arrivals, seconds } => {
+            format!("{load} on the cluster, {} arrivals, {seconds} s", arrivals.name())
+        }
+        ComparisonProgress::ThroughputRun { load, threads, repeat } => {
+            format!("throughput of {load} with {threads} thread(s), repeat {repeat}")
         }
         ComparisonProgress::Footprint { engine, bytes } => format!("all keys take {} in {engine}", human::bytes(bytes)),
         ComparisonProgress::ReplayStarted { number, total: of, engine, load, cache_bytes, repeat } => {

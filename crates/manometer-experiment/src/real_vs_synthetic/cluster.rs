@@ -1,0 +1,177 @@
+//! The requests of each node of a real Redis Cluster in each second, as its servers count them.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use manometer_analysis::real_vs_synthetic::{Arrivals, HotSpots, MeasuredNodes, NodeLoad};
+use manometer_measure::{MonotonicClock, ReplayOutcome};
+use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
+use manometer_session::single::{self, MessageHandler};
+use manometer_target::engine::{self, Engine, EngineError, EngineOptions, OpenRequest, StateSampler};
+use manometer_workload::replay::{ReplayModel, ReplaySettings, Timing, TraceFile};
+use manometer_workload::settings::WorkloadSettings;
+use serde_json::{Value, json};
+
+use super::error::RealVsSyntheticError;
+use super::hot_spots::ArrivalTimes;
+use super::load::{Exponents, LoadKind};
+use super::progress::ComparisonProgress;
+use super::recorded_trace::RecordedTrace;
+use super::replaying::write_timed;
+use crate::file::RealVsSynthetic;
+
+const ENGINE: &str = "redis";
+/// The rate column of a server's state that counts requests.
+const COMMANDS: &str = "commands";
+/// The query of the state is a command itself.
+const OWN_COMMANDS: f64 = 1.0;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The replays on the cluster: the trace with all arrivals, and the loads without locality and popularity at a constant rate.
+pub(super) fn loads(exponents: Exponents) -> [(LoadKind, Arrivals); 5] {
+    [
+        (LoadKind::Trace, Arrivals::Recorded),
+        (LoadKind::Trace, Arrivals::Constant),
+        (LoadKind::Trace, Arrivals::Poisson),
+        (LoadKind::Shuffled, Arrivals::Constant),
+        (exponents.drawn()[0], Arrivals::Constant),
+    ]
+}
+
+/// Checks that requests have times to be sent at, where a cluster is measured.
+///
+/// # Errors
+/// The trace is not suitable.
+pub(super) fn check(settings: &RealVsSynthetic, recorded: &RecordedTrace) -> Result<(), RealVsSyntheticError> {
+    let Some(table) = &settings.cluster else { return Ok(()) };
+    let reason = "it has no times that span more than a second at this speed, at which a cluster could be sent its \
+                  requests: remove the table `cluster`, or reduce its `speed`";
+    let times = ArrivalTimes::new(recorded, table.speed, None);
+    times.map(drop).map_err(|_| RealVsSyntheticError::unsuitable(&settings.trace, reason))
+}
+
+/// Starts a cluster, replays each load on it at its times, and adds what its servers counted to `spots`.
+///
+/// # Errors
+/// The cluster does not start, or a replay fails. What was measured before is in `spots`.
+pub(super) fn measure(
+    settings: &RealVsSynthetic,
+    recorded: &RecordedTrace,
+    exponents: Exponents,
+    folder: &Path,
+    spots: &mut HotSpots,
+    interrupted: &AtomicBool,
+    watch: &mut dyn FnMut(ComparisonProgress<'_>),
+) -> Result<(), RealVsSyntheticError> {
+    let Ok(times) = ArrivalTimes::new(recorded, spots.speed, None) else { return Ok(()) };
+    let directory = folder.join("cluster");
+    let cluster = open(&directory, &json!({"cluster": true, "servers": settings.nodes, "save": ""}))?;
+    let address = cluster.facts().get("address").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let servers: Vec<Box<dyn Engine>> =
+        address.split(',').map(|address| open(&directory, &json!({"address": address}))).collect::<Result<_, _>>()?;
+    for (kind, arrivals) in loads(exponents) {
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let name = kind.name();
+        watch(ComparisonProgress::ClusterReplay { load: &name, arrivals, seconds: times.seconds });
+        let path = folder.join(format!("cluster-{name}-{}.parquet", arrivals.name()));
+        let load = kind.make(recorded, settings.seed);
+        let timed = load.requests.iter().zip(times.times_ns(arrivals, settings.seed));
+        write_timed(&path, timed.map(|(one, time)| (load.key(one.key, recorded), one.operation, Some(time))))?;
+        let mut counted = NodeCounts::new(&servers);
+        let data = single::run(&job(&path, &address, settings, folder), interrupted, &mut counted)?;
+        data.database.map_or(Ok(()), |database| database.remove())?;
+        let Some(replayed) = counted.replayed.filter(|replayed| !replayed.interrupted) else { return Ok(()) };
+        counted.seconds.truncate(times.seconds as usize);
+        let nodes = NodeLoad::new(&name, arrivals, &counted.seconds);
+        let computed = spots.loads.iter().find(|one| one.load == name && one.arrivals == arrivals);
+        spots.measured.push(MeasuredNodes {
+            peak_above_computed: computed.map(|computed| nodes.peak_above(computed)).unwrap_or_default(),
+            nodes,
+            sent: replayed.sent,
+            errors: replayed.errors,
+            late: replayed.dispatch.map_or(0, |dispatch| dispatch.late),
+        });
+    }
+    Ok(())
+}
+
+fn open(directory: &Path, options: &Value) -> Result<Box<dyn Engine>, EngineError> {
+    let options = table(options);
+    (engine::find(ENGINE)?.open)(&OpenRequest { directory, options: &options, value_bytes: 0 })
+}
+
+fn table(options: &Value) -> EngineOptions {
+    EngineOptions::Table(options.as_object().cloned().unwrap_or_default())
+}
+
+fn job(trace: &Path, address: &str, settings: &RealVsSynthetic, folder: &Path) -> Job {
+    let options = json!({"address": address, "cluster": true, "flush": true});
+    let replay = ReplaySettings {
+        engine: ENGINE.to_owned(),
+        options: Some(table(&options)),
+        file: TraceFile { trace: trace.to_owned(), ..TraceFile::default() },
+        model: ReplayModel::Open,
+        time: Timing::Original,
+        threads: Some(settings.threads),
+        ..ReplaySettings::default()
+    };
+    Job {
+        name: "cluster-client".to_owned(),
+        directory: folder.to_owned(),
+        existing: DatabaseReuse::Remake,
+        interval_ms: 1000,
+        seed: settings.seed,
+        removes: false,
+        waits: false,
+        clients: None,
+        share: None,
+        workload: WorkloadSettings::Replay(replay),
+    }
+}
+
+/// Has every server report its counter with each full sample of a replay, once a second.
+struct NodeCounts<'a> {
+    servers: Vec<Box<dyn StateSampler + 'a>>,
+    /// Whether a sample, which may be shorter than a second, started the counters' rates.
+    is_started: bool,
+    seconds: Vec<Vec<u64>>,
+    replayed: Option<ReplayOutcome>,
+}
+
+impl<'a> NodeCounts<'a> {
+    fn new(servers: &'a [Box<dyn Engine>]) -> Self {
+        let servers = servers.iter().map(|server| server.state_sampler()).collect();
+        Self { servers, is_started: false, seconds: Vec::new(), replayed: None }
+    }
+
+    /// The requests of each server per second since the last call; none if a server does not report them.
+    fn count(&mut self) -> Option<Vec<u64>> {
+        let rate = |server: &mut Box<dyn StateSampler + 'a>| server.sample(&MonotonicClock).get(COMMANDS).copied();
+        let rates: Option<Vec<f64>> = self.servers.iter_mut().map(rate).collect();
+        Some(rates?.iter().map(|rate| (rate - OWN_COMMANDS).round().max(0.0) as u64).collect())
+    }
+}
+
+impl MessageHandler for NodeCounts<'_> {
+    fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
+        match message {
+            Message::Ready { .. } => return vec![Control::Go],
+            Message::Sample(sample) => {
+                let is_whole = self.is_started && sample.length_ns >= SECOND_NS / 2;
+                let counts = self.count().filter(|_| is_whole);
+                self.seconds.extend(counts);
+                self.is_started = true;
+            }
+            Message::Replayed { replayed, .. } => self.replayed = Some(*replayed),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The replay ends with its trace.
+    fn is_over(&self, _: u64) -> bool {
+        false
+    }
+}
