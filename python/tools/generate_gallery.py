@@ -225,12 +225,25 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
     output("cache", "curve", trace, "--policy", "lru", "--policy", "s3-fifo", "--policy", "arc", "--knee",
          "--working-set", "--chart", "curve.html")  # fmt: skip
     output("cache", "advise", trace, "--prices", ARRANGEMENTS / "prices-2015.toml", "--out", "advise.html")
+    of_tiers()
     made = [f"{name}-recorded/report.html" for name in ("own", "replay", "real-vs-synthetic")]
     rest = [(Path(page), set[str]()) for page in [*made, "rates.html", "curve.html", "advise.html"]]
+    rest += [(Path("bars.html"), {"arrangement-bars"}), (Path("warm-up.html"), {"tier-series"})]
+    rest += [(Path("load.html"), {"request-mix", "seeks-and-sizes"})]
     grown = Path("grown.html"), {"write-amplification-size"}
     closed = Path("closed-recorded/report.html"), {"pressure-twins", "throughput-latency"}
     interleaved = Path("interleaved-recorded/report.html"), {"blocks"}
     return [sizes, one, depth, grown, closed, interleaved, few, *rest]
+
+
+def of_tiers() -> None:
+    """The pages of simulated arrangements: random requests, the warm-up of a cache, the load on one disk."""
+    chosen = [ARRANGEMENTS / f"{name}.toml" for name in ("1h", "4h0", "dmcache-1s-4h0", "bcache-1s-4h0", "1s")]
+    sizes = ",".join(f"{access}-{size}" for access in ("read", "write") for size in ("64KiB", "512KiB", "4MiB"))
+    output("cache", "tier", *chosen, "--workload", sizes, "--chart", "bars.html")
+    output("cache", "tier", ARRANGEMENTS / "dmcache-1s-1h.toml", ARRANGEMENTS / "bcache-1s-1h.toml", "--workload",
+           "read-64KiB", "--chart", "warm-up.html")  # fmt: skip
+    output("cache", "tier", ARRANGEMENTS / "1h.toml", "--workload", "fileserver,varmail,oltp", "--chart", "load.html")
 
 
 def charts_of(page: Path) -> dict[str, list[dict[str, Any]]]:
@@ -299,19 +312,12 @@ def hot_slots(data: Path) -> list[dict[str, Any]]:
 
 
 def of_arrangements() -> dict[str, list[dict[str, Any]]]:
-    """What arrangements of devices reach, copy and cost."""
-    chosen = [ARRANGEMENTS / f"{name}.toml" for name in ("1h", "4h0", "dmcache-1s-4h0", "bcache-1s-4h0", "1s")]
-    bars, flows, costs = [], [], []
-    for access in ("read", "write"):
-        for order, size in enumerate(("64KiB", "512KiB", "4MiB")):
-            for result in document("cache", "tier", *chosen, "--workload", f"{access}-{size}")["results"]:
-                reached = result["mb_per_s"]
-                bars.append({"workload": f"random {access}s", "arrangement": result["arrangement"], "size": size,
-                             "size_order": order, "mb_per_s": reached, "cut_mb_per_s": min(reached, 600.0),
-                             "ci_low": None, "ci_high": None, "samples": 1})  # fmt: skip
+    """What arrangements of devices copy and cost."""
+    chosen = [ARRANGEMENTS / f"{name}.toml" for name in ("dmcache-1s-4h0", "bcache-1s-4h0")]
+    flows, costs = [], []
     tiers = [("SSD, read", "cache_read"), ("SSD, written", "cache_written"), ("disks, read", "origin_read"),
              ("disks, written", "origin_written")]  # fmt: skip
-    for result in document("cache", "tier", *chosen[2:4], "--workload", "fileserver")["results"]:
+    for result in document("cache", "tier", *chosen, "--workload", "fileserver")["results"]:
         for flow, moved in result["flows"].items():
             for order, (tier, key) in enumerate(tiers):
                 flows.append({"arrangement": result["arrangement"], "tier": tier, "tier_order": order,
@@ -325,7 +331,7 @@ def of_arrangements() -> dict[str, list[dict[str, Any]]]:
                                   "part": part, "value": cost})  # fmt: skip
             costs.append({"strip": "cost per MB/s of the file server (USD)", "order": 1, "part": "total",
                           "arrangement": result["arrangement"], "value": result["cost_per_mb_per_s"]})  # fmt: skip
-    return {"arrangement-bars": bars, "tier-flows": flows, "cost-bars": costs}
+    return {"tier-flows": flows, "cost-bars": costs}
 
 
 def page(shell: str, drawn: dict[str, list[dict[str, Any]]]) -> str:

@@ -48,6 +48,15 @@ impl KeyIdTable {
         self.len == 0
     }
 
+    /// The key of each ID.
+    pub fn keys(&self) -> Vec<u64> {
+        let mut keys = vec![0; self.len];
+        for cell in self.cells.iter().filter(|cell| cell.id != FREE) {
+            keys[cell.id as usize] = cell.key;
+        }
+        keys
+    }
+
     /// Appends the IDs of `keys` to `ids`; new keys get the next IDs. Returns false if there are too many.
     #[must_use]
     pub fn assign(&mut self, mut keys: impl Iterator<Item = u64>, ids: &mut Vec<KeyId>) -> bool {
@@ -152,6 +161,9 @@ mod tests {
                 .collect();
             prop_assert_eq!(ids, expected);
             prop_assert_eq!(key_ids.len(), plain.len());
+            let mut in_order: Vec<(KeyId, u64)> = plain.into_iter().map(|(key, id)| (id, key)).collect();
+            in_order.sort_unstable();
+            prop_assert_eq!(key_ids.keys(), in_order.into_iter().map(|(_, key)| key).collect::<Vec<_>>());
         }
     }
 }

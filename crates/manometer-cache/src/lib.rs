@@ -27,6 +27,7 @@ pub mod cost;
 mod count_min_sketch;
 pub mod curve;
 pub mod error;
+pub mod evictions;
 mod fenwick;
 mod huge_pages;
 mod indexed_heap;

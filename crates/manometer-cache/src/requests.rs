@@ -34,9 +34,30 @@ impl RequestSequence {
     /// # Errors
     /// It has too many requests or keys.
     pub fn read(reader: &mut dyn TraceReader, details: RequestFields) -> Result<Self, CacheError> {
-        let (mut requests, mut key_ids) = (Self::default(), KeyIdTable::default());
-        let scan = scan_trace(reader, details, |batch, details| requests.append(batch, &mut key_ids, details))?;
-        requests.finish(&key_ids);
+        Self::read_into(reader, details, &mut KeyIdTable::default())
+    }
+
+    /// Reads a trace as [`Self::read`] does. Returns the key of each ID too.
+    ///
+    /// # Errors
+    /// It has too many requests or keys.
+    pub fn read_with_keys(
+        reader: &mut dyn TraceReader,
+        details: RequestFields,
+    ) -> Result<(Self, Vec<u64>), CacheError> {
+        let mut key_ids = KeyIdTable::default();
+        let requests = Self::read_into(reader, details, &mut key_ids)?;
+        Ok((requests, key_ids.keys()))
+    }
+
+    fn read_into(
+        reader: &mut dyn TraceReader,
+        details: RequestFields,
+        key_ids: &mut KeyIdTable,
+    ) -> Result<Self, CacheError> {
+        let mut requests = Self::default();
+        let scan = scan_trace(reader, details, |batch, details| requests.append(batch, key_ids, details))?;
+        requests.finish(key_ids);
         Ok(Self { excluded: scan.excluded, damage: scan.damage, ..requests })
     }
 

@@ -1,8 +1,8 @@
-//! The columns of the series of a workload, and the manual's page of all series.
+//! The columns of the series of a workload, and of all series of a recording.
 
 use manometer_measure::Column;
 use manometer_measure::host;
-use manometer_measure::series::{SeriesDescription, manual_page};
+use manometer_measure::series::SeriesDescription;
 use manometer_target::engine::{self, ENGINES};
 use manometer_target::file::IoEngine;
 use serde_json::{Map, Value};
@@ -65,23 +65,11 @@ pub fn series() -> Vec<SeriesDescription> {
     all
 }
 
-/// The manual's page of all series: `docs/columns.md`.
-pub fn manual() -> String {
-    manual_page(&series())
-}
-
 #[cfg(test)]
 mod tests {
-    use manometer_testing::repository_file;
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn the_columns_in_the_manual_are_current() {
-        let path = repository_file("docs/columns.md");
-        assert!(std::fs::read_to_string(path).unwrap() == manual(), "docs/columns.md is not current: run `make docs`");
-    }
 
     #[test]
     fn a_state_is_explained_by_the_engine_that_reports_it() {

@@ -25,9 +25,9 @@ impl SeriesDescription {
 const HEAD: &str = "\
 # Sample series and their columns
 
-`manometer schema columns` writes this page. Every series also has the column `t_ns`, the end of the sample interval in
-nanoseconds of the monotonic clock. The recording stores the unit, meaning and source of each column as metadata; null is
-a gap. A name in angle brackets is a placeholder: `core<N>.user` stands for `core0.user`, `core1.user`, …
+`manometer schema columns` writes this page. Every series of a recording also has the column `t_ns`, the end of the
+sample interval in nanoseconds of the monotonic clock. The file stores the unit, meaning and source of each column as
+metadata; null is a gap. A name in angle brackets is a placeholder: `core<N>.user` stands for `core0.user`, `core1.user`, …
 ";
 
 /// The manual's page of `series`.

@@ -42,12 +42,15 @@ __all__ = [
     "replay_dispatch",
     "replay_interarrivals",
     "replay_windows",
+    "request_mix",
     "response_service",
     "reuse_distance",
     "scatter_matrix",
+    "seeks_and_sizes",
     "slab_sizes",
     "throughput_latency",
     "tier_flows",
+    "tier_series",
     "timeline",
     "warm_up",
     "working_set",
@@ -758,6 +761,33 @@ def replay_windows(recording: One) -> ChartType:
     return of_one("replay-windows", recording)
 
 
+def request_mix(rows: Figures) -> ChartType:
+    """Reads and writes at the devices.
+
+    The shares of reads and writes in the requests that a simulated host sends to its devices after the warm-up,
+    by number and by bytes. What its memory answers is not among them.
+
+    After dos Santos 2015, Figure 6.6.
+
+    Args:
+        rows: a frame, or dictionaries, with the columns below.
+
+    Columns of its rows:
+        load: The load and the arrangement: a panel each.
+        load_order: The panel's place from above.
+        by: `requests` or `bytes`.
+        kind: `reads` or `writes`.
+        amount: Requests or bytes, as `by` says.
+        share: The share of all, 0 to 1.
+        begin: The left end of the bar, 0 to 1.
+        end: Its right end.
+
+    Raises:
+        ChartError: a row lacks a column.
+    """
+    return of_figures("request-mix", rows)
+
+
 def response_service(recording: One) -> ChartType:
     """Response against service time.
 
@@ -811,6 +841,34 @@ def scatter_matrix(recording: One) -> ChartType:
         RecordingError: the recording cannot be read.
     """
     return of_one("scatter-matrix", recording)
+
+
+def seeks_and_sizes(rows: Figures) -> ChartType:
+    """Places and sizes of requests at the devices.
+
+    The distance from the start of each request to that of the one before, and the size of the requests, as a
+    simulated host sends them to its devices after the warm-up. A bar stands for a power of two up to the next.
+
+    After dos Santos 2015, Figure 6.7.
+
+    Args:
+        rows: a frame, or dictionaries, with the columns below.
+
+    Columns of its rows:
+        strip: The load and the quantity: a panel each.
+        order: The panel's place from above.
+        load: The load and the arrangement.
+        quantity: `distance` or `size`.
+        bytes [B]: The lower end of the class; 0 where requests start at the same place.
+        label: The same as text.
+        below: The upper end of the class as text.
+        requests: Requests in the class.
+        share: Their share of all, 0 to 1.
+
+    Raises:
+        ChartError: a row lacks a column.
+    """
+    return of_figures("seeks-and-sizes", rows)
 
 
 def slab_sizes(rows: Figures) -> ChartType:
@@ -876,6 +934,33 @@ def tier_flows(rows: Figures) -> ChartType:
         ChartError: a row lacks a column.
     """
     return of_figures("tier-flows", rows)
+
+
+def tier_series(rows: Figures) -> ChartType:
+    """Arrangements over time.
+
+    Hits in memory and on the SSD, and below them the throughput with the bytes that the disks and the SSD read
+    and write, over simulated time. The warm-up is shaded. `promoted` is copied to the SSD, `written back` from it
+    to the disks; both count at the disks and at the SSD too.
+
+    After dos Santos 2015, Figures 6.2 and 6.3.
+
+    Args:
+        rows: a frame, or dictionaries, with the columns below.
+
+    Columns of its rows:
+        strip: The arrangement, the load and the quantity: a panel each.
+        order: The panel's place from above.
+        series: The line.
+        unit: The unit of `value`; empty for a share.
+        t_s [s]: The middle of the interval, in simulated time.
+        value: The mean over the interval, in `unit`; null where there is none.
+        warm_up_s [s]: Where the warm-up ends; 0 without one.
+
+    Raises:
+        ChartError: a row lacks a column.
+    """
+    return of_figures("tier-series", rows)
 
 
 def timeline(recording: One) -> ChartType:

@@ -32,7 +32,44 @@ pub struct Flows {
     pub metadata: FlowBytes,
 }
 
+impl FlowBytes {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            origin_read: self.origin_read + other.origin_read,
+            origin_written: self.origin_written + other.origin_written,
+            cache_read: self.cache_read + other.cache_read,
+            cache_written: self.cache_written + other.cache_written,
+        }
+    }
+}
+
 impl Flows {
+    /// The name of each flow and its purpose, in the order of [`Self::all`].
+    pub const PURPOSES: [(&str, &str); 5] = [
+        ("file", "Data that the workload requested"),
+        ("promotion", "Copied into the SSD cache"),
+        ("demotion", "Written back because the slot was needed"),
+        ("cleaning", "Written back in advance"),
+        ("metadata", "The SSD cache's mapping"),
+    ];
+
+    /// Each flow.
+    pub fn all(&self) -> [FlowBytes; 5] {
+        [self.file, self.promotion, self.demotion, self.cleaning, self.metadata]
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            file: self.file.plus(other.file),
+            promotion: self.promotion.plus(other.promotion),
+            demotion: self.demotion.plus(other.demotion),
+            cleaning: self.cleaning.plus(other.cleaning),
+            metadata: self.metadata.plus(other.metadata),
+        }
+    }
+
     /// Counts an I/O request.
     pub fn add(&mut self, io: &LevelIo) {
         let bytes = match io.flow {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::block_requests::BlockRequests;
 use super::comparison::{ComparisonMetric, OriginComparison, smallest_counts};
+use super::series::TierInterval;
 use super::settings::Arrangement;
-use super::simulation::{TierLoad, TierResult, run_with_progress};
+use super::simulation::{TierLoad, TierResult, TierRun, run_with_progress};
 use crate::CacheError;
 
 /// The steps of progress of one simulation.
@@ -39,6 +41,10 @@ pub struct TierOutcome {
     pub load: NamedLoad,
     /// The result.
     pub result: TierResult,
+    /// The course, the warm-up included.
+    pub series: Vec<TierInterval>,
+    /// The requests that the host sent to the devices in the measured time.
+    pub block_requests: BlockRequests,
     /// The comparison with more devices of the origin, if the arrangement requests one.
     pub comparison: Option<OriginComparison>,
 }
@@ -79,8 +85,9 @@ pub fn simulate_all(
     let scenarios: Vec<Scenario> = requested.iter().enumerate().flat_map(scenarios).collect();
     progress.add_steps(scenarios.len() as u64 * STEPS);
     let simulated = scenarios.into_par_iter().with_max_len(1).map(|Scenario { arrangement, load, group }| {
-        let result = simulate(&arrangement, load, progress)?;
-        Ok((group, TierOutcome { arrangement, load: load.clone(), result, comparison: None }))
+        let TierRun { result, series, block_requests } = simulate(&arrangement, load, progress)?;
+        let load = load.clone();
+        Ok((group, TierOutcome { arrangement, load, result, series, block_requests, comparison: None }))
     });
     let mut outcomes = simulated.collect::<Result<Vec<_>, CacheError>>()?;
     let mut groups: BTreeMap<(usize, usize), Vec<&mut TierOutcome>> = BTreeMap::new();
@@ -113,7 +120,7 @@ fn simulate(
     arrangement: &Arrangement,
     load: &NamedLoad,
     progress: &dyn SimulationProgress,
-) -> Result<TierResult, CacheError> {
+) -> Result<TierRun, CacheError> {
     let mut done = 0;
     let mut report = |share: f64| {
         let steps = (share * STEPS as f64) as u64;
@@ -141,7 +148,7 @@ fn compare(group: &mut [&mut TierOutcome], progress: &dyn SimulationProgress) ->
             return Ok(None);
         }
         progress.add_steps(STEPS);
-        simulate(&other, &load, progress).map(Some)
+        simulate(&other, &load, progress).map(|run| Some(run.result))
     })?;
     for (outcome, count) in group.iter_mut().zip(counts) {
         outcome.comparison = Some(OriginComparison { equal, by, count });

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use manometer_measure::{LatencyHistogram, Span};
 use serde::Serialize;
 
+use super::block_requests::BlockRequests;
 use super::device::DeviceCounters;
 use super::events::Ns;
 use super::flows::Flows;
 use super::host::{Host, HostCounters};
 use super::io::{IoRequest, TierLevel};
 use super::second_level::{SecondLevelCache, SecondLevelCounters};
+use super::series::{IntervalCounts, SeriesRecorder, TierInterval};
 use super::settings::Arrangement;
 use super::storage::TierStorage;
 use super::wakeup::Wakeup;
@@ -70,12 +72,23 @@ pub struct TierResult {
     pub wear: Option<f64>,
 }
 
+/// A simulation: its result and its course.
+#[derive(Debug, Clone)]
+pub struct TierRun {
+    /// The result, over the measured time.
+    pub result: TierResult,
+    /// The course, the warm-up included.
+    pub series: Vec<TierInterval>,
+    /// The requests that the host sent to the devices in the measured time.
+    pub block_requests: BlockRequests,
+}
+
 /// Runs the simulation of an arrangement.
 ///
 /// # Errors
 /// The workload does not fit it.
 pub fn run(arrangement: &Arrangement, load: &TierLoad) -> Result<TierResult, CacheError> {
-    run_with_progress(arrangement, load, &mut |_| {})
+    Ok(run_with_progress(arrangement, load, &mut |_| {})?.result)
 }
 
 /// Runs the simulation of an arrangement, and reports the progress at intervals.
@@ -86,7 +99,7 @@ pub fn run_with_progress(
     arrangement: &Arrangement,
     load: &TierLoad,
     report_progress: &mut dyn FnMut(f64),
-) -> Result<TierResult, CacheError> {
+) -> Result<TierRun, CacheError> {
     let scale = arrangement.scale;
     let bytes = arrangement.origin.size.0 / scale;
     let mut arrangement = arrangement.clone();
@@ -137,12 +150,15 @@ pub fn run_with_progress(
         }
     };
     let mut run = TierSimulation::new(host, program);
-    run.go(warmup, until, report_progress);
+    let mut series = SeriesRecorder::new(until);
+    run.go(warmup, until, &mut series, report_progress);
     if run.requests == 0 {
         let text = "the workload ended before anything was measured: make its `warmup` shorter or the workload longer";
         return Err(CacheError::Invalid(text.to_owned()));
     }
-    Ok(run.outcome(until))
+    let end = run.host.storage.now().min(until);
+    let series = series.finish(end, warmup, &run.counts());
+    Ok(TierRun { result: run.outcome(until), series, block_requests: run.host.block_requests })
 }
 
 /// Wakeups between two progress reports.
@@ -195,6 +211,8 @@ struct TierSimulation<'a> {
     simulated: u64,
     bytes: u64,
     latencies: LatencyHistogram,
+    /// Operations, their bytes and latencies, including the warm-up.
+    all: IntervalCounts,
     measured_from: CounterSnapshot,
     is_measuring: bool,
 }
@@ -221,12 +239,13 @@ impl<'a> TierSimulation<'a> {
             simulated: 0,
             bytes: 0,
             latencies: LatencyHistogram::new(),
+            all: IntervalCounts::default(),
             measured_from: CounterSnapshot::default(),
             is_measuring: false,
         }
     }
 
-    fn go(&mut self, warmup: Ns, until: Ns, report_progress: &mut dyn FnMut(f64)) {
+    fn go(&mut self, warmup: Ns, until: Ns, series: &mut SeriesRecorder, report_progress: &mut dyn FnMut(f64)) {
         if warmup == 0 {
             self.is_measuring = true;
             self.program.measured();
@@ -245,9 +264,13 @@ impl<'a> TierSimulation<'a> {
             if now >= until {
                 break;
             }
+            if series.is_due(now) {
+                series.advance(now, &self.counts());
+            }
             if !self.is_measuring && now >= warmup {
                 self.is_measuring = true;
                 self.measured_from = self.marks();
+                self.host.block_requests = BlockRequests::default();
                 self.program.measured();
             }
             self.host.wake(wake, &mut self.ready);
@@ -272,6 +295,11 @@ impl<'a> TierSimulation<'a> {
             ThreadState::Step | ThreadState::Throttled => {}
         }
         self.simulated += u64::from(counts);
+        if counts {
+            self.all.requests += 1;
+            self.all.bytes += bytes;
+            self.all.latency_ns += now - since;
+        }
         if self.is_measuring && counts {
             self.requests += 1;
             self.bytes += bytes;
@@ -347,6 +375,20 @@ impl<'a> TierSimulation<'a> {
             StepAction::Change | StepAction::Wait | StepAction::WaitUntil(_) | StepAction::End => {}
         }
         host.storage.close(job);
+    }
+
+    /// The counts since the begin.
+    fn counts(&self) -> IntervalCounts {
+        let host = self.host.counters();
+        let second = self.host.second.as_ref().map(SecondLevelCache::counters).unwrap_or_default();
+        IntervalCounts {
+            ram_reads: host.reads,
+            ram_read_hits: host.read_hits,
+            cache_requests: second.reads + second.writes,
+            cache_hits: second.read_hits + second.write_hits,
+            flows: *self.host.storage.flows(),
+            ..self.all
+        }
     }
 
     fn marks(&self) -> CounterSnapshot {

@@ -3,6 +3,7 @@
 mod all_runs;
 mod cache_advice;
 mod cache_curves;
+mod cache_tiers;
 mod environment;
 mod figure;
 mod files;
@@ -30,6 +31,7 @@ use html::{escape, fill, json};
 
 pub use cache_advice::cache_advice;
 pub use cache_curves::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
+pub use cache_tiers::cache_tiers;
 pub use rates::{RatePoint, RateSearch, rate_search};
 pub use real_vs_synthetic::real_vs_synthetic;
 

@@ -76,6 +76,48 @@ fn tier_flows() -> Vec<Value> {
     rows
 }
 
+fn tier_series() -> Vec<Value> {
+    let mut rows = Vec::new();
+    let lines = [(0, "share of hits", "hits on SSD"), (1, "MB/s", "throughput"), (1, "MB/s", "promoted")];
+    for (order, strip, series) in lines {
+        for step in 0..40_u32 {
+            let share = 1.0 - (-f64::from(step) / 9.0).exp();
+            let value = if order == 0 { share } else { 50.0 + 40.0 * share };
+            rows.push(json!({"strip": format!("dmcache-1s-1h, read-64KiB: {strip}"), "order": order, "series": series,
+                "unit": if order == 0 { "" } else { "MB/s" }, "t_s": f64::from(step) * 7.5, "value": value,
+                "warm_up_s": 150.0}));
+        }
+    }
+    rows
+}
+
+fn request_mix() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (load_order, load) in ["fileserver on 1h", "oltp on 1h", "varmail on 1h"].iter().enumerate() {
+        for by in ["requests", "bytes"] {
+            let boundary = 0.2 + 0.3 * load_order as f64;
+            for (kind, begin, end) in [("reads", 0.0, boundary), ("writes", boundary, 1.0)] {
+                rows.push(json!({"load": load, "load_order": load_order, "by": by, "kind": kind, "amount": 4000,
+                    "share": end - begin, "begin": begin, "end": end}));
+            }
+        }
+    }
+    rows
+}
+
+fn seeks_and_sizes() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (order, quantity) in ["distance", "size"].iter().enumerate() {
+        for class in 0..12_u32 {
+            rows.push(json!({"strip": format!("oltp on 1h: {quantity}"), "order": order, "load": "oltp on 1h",
+                "quantity": quantity, "bytes": 4096_u64 << class, "label": format!("{} KiB", 4 << class),
+                "below": format!("{} KiB", 8 << class), "requests": 100 * (12 - class),
+                "share": f64::from(12 - class) / 78.0}));
+        }
+    }
+    rows
+}
+
 fn cost_bars() -> Vec<Value> {
     let mut rows = Vec::new();
     for (place, arrangement) in ARRANGEMENTS.iter().enumerate() {
@@ -109,6 +151,9 @@ fn figures() -> Vec<(&'static str, Vec<Value>)> {
         ("hot-slots", hot_slots()),
         ("arrangement-bars", arrangement_bars()),
         ("tier-flows", tier_flows()),
+        ("tier-series", tier_series()),
+        ("request-mix", request_mix()),
+        ("seeks-and-sizes", seeks_and_sizes()),
         ("cost-bars", cost_bars()),
     ]
 }

@@ -15,9 +15,9 @@ pub struct BlockSize {
 }
 
 impl BlockSize {
-    /// Opens the trace.
-    pub fn open(&self, input: &Parts) -> Result<Box<dyn TraceReader>, TraceError> {
-        let trace = input.open()?;
+    /// Opens the trace; with `key_texts` the texts of keys are kept.
+    pub fn open(&self, input: &Parts, key_texts: bool) -> Result<Box<dyn TraceReader>, TraceError> {
+        let trace = input.open(key_texts)?;
         match self.block_size {
             None => Ok(trace.reader),
             Some(ByteSize(bytes)) => Ok(Box::new(Blocks::new(trace.reader, bytes)?)),

@@ -22,6 +22,15 @@ impl NewFile {
         Ok(Self { path: path.to_owned(), file, is_kept: false })
     }
 
+    /// Creates the file of a page, which `flag` names.
+    pub fn create_page(flag: &str, path: &Path) -> Result<Self, CacheError> {
+        if path.extension().is_some_and(|extension| extension == "html") {
+            return Self::create(path);
+        }
+        let text = format!("{flag} {}: a chart is an HTML page: name a file that ends in .html", path.display());
+        Err(CacheError::Invalid(text))
+    }
+
     /// Writes the content.
     pub fn keep(mut self, content: &[u8]) -> anyhow::Result<()> {
         use anyhow::Context as _;

@@ -91,9 +91,9 @@ impl Input {
 }
 
 impl Parts {
-    /// Opens the trace.
-    pub fn open(&self) -> Result<Trace, TraceError> {
-        let options = self.form.options(false)?;
+    /// Opens the trace; with `key_texts` the texts of keys are kept.
+    pub fn open(&self, key_texts: bool) -> Result<Trace, TraceError> {
+        let options = self.form.options(key_texts)?;
         match &self.traces[..] {
             [only] if only.as_os_str() == "-" => open_stream(Box::new(io::stdin()), &options),
             all => open_parts(all, &options),

@@ -31,6 +31,52 @@ fn the_thesis_example_misses_as_often_as_it_says() {
 }
 
 #[test]
+fn evictions_have_the_five_rows_of_table_3_1_of_the_thesis() {
+    let scene = scene();
+    scene.write("table.txt", "A\nD\nB\nC\nB\nA\nD\nA\nE\n");
+    let run =
+        |more: &str| scene.run(&format!("cache simulate table.txt --policy lirs,lru --capacity 3 {more}")).status(0);
+    let document = run("--evictions --format json").json();
+    let evictions = &document["evictions"];
+    let object = |key: &str, times: &[u64], recency: u64, irr: Option<u64>| json!({ "key": key, "times": times, "earlier": 0, "recency": recency, "irr": irr });
+    let rows = [
+        object("E", &[9], 0, None),
+        object("A", &[1, 6, 8], 1, Some(1)),
+        object("D", &[2, 7], 2, Some(3)),
+        object("B", &[3, 5], 3, Some(1)),
+        object("C", &[4], 4, None),
+    ];
+    assert_eq!((&evictions["objects"], &evictions["more_objects"]), (&json!(rows), &json!(0)));
+    let evicted = |cache: usize| -> Vec<(u64, String)> {
+        let requests = evictions["caches"][cache]["requests"].as_array().unwrap();
+        requests.iter().map(|request| (request["time"].as_u64().unwrap(), request["evicted"][0].to_string())).collect()
+    };
+    let pairs =
+        |pairs: &[(u64, &str)]| pairs.iter().map(|(time, key)| (*time, format!("\"{key}\""))).collect::<Vec<_>>();
+    // The table's LIR set is A and B; C and D, of its HIR set, are not cached, and E is the resident HIR block.
+    assert_eq!(evicted(0), pairs(&[(4, "D"), (7, "C"), (9, "D")]));
+    assert_eq!(evictions["caches"][0]["cached"], json!(["E", "A", "B"]));
+    assert_eq!(evicted(1), pairs(&[(4, "A"), (6, "D"), (7, "C"), (9, "B")]));
+    run("--evictions").out_has(&["lirs at 3 evicted:", "lru at 3 evicted:", "requested at", "1 6 8", "inf", "cached"]);
+    assert_eq!(run("--format json").json().get("evictions"), None);
+}
+
+#[test]
+fn long_lists_of_evictions_end_with_how_many_more_there_are() {
+    let scene = scene();
+    let keys: String = (0..200).map(|key| format!("{key}\n")).collect();
+    scene.write("many.txt", &keys);
+    scene
+        .run("cache simulate many.txt --policy fifo,opt --capacity 50 --evictions")
+        .status(0)
+        .out_has(&["50 more requests evicted objects", "180 more objects were requested before these"]);
+    scene
+        .run("cache simulate references.txt --policy lru --capacity 100 --evictions")
+        .status(0)
+        .out_has(&["lru at 100 evicted nothing"]);
+}
+
+#[test]
 fn sizes_count_where_they_are_to() {
     let scene = scene();
     let document = scene

@@ -79,6 +79,21 @@ fn a_trace_is_replayed_and_a_damaged_one_reported() {
 }
 
 #[test]
+fn the_course_is_drawn_and_written_to_new_files() {
+    let scene = scene();
+    let words = "cache tier 1h.toml dmcache-1s-1h.toml --workload read-64KiB,oltp --scale 256 --series course.parquet \
+                 --chart course.html";
+    scene.run(words).status(0);
+    let page = scene.read("course.html");
+    for expected in ["tier-series", "request-mix", "seeks-and-sizes", "arrangement-bars", "oltp on 1h: reads are"] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    assert!(fs::read(scene.path("course.parquet")).unwrap().starts_with(b"PAR1"));
+    scene.run(words).status(2).err_has(&["cannot be created", "exists"]);
+    scene.run("cache tier 1h.toml --workload oltp --chart course.svg").status(2).err_has(&["ends in .html"]);
+}
+
+#[test]
 fn missing_inputs_are_reported() {
     let scene = scene();
     scene.run("cache tier 1h.toml --workload mail").status(2).err_has(&["no workload `mail`", "`varmail`"]);

@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use manometer_measure::{ByteSize, Share, Span};
 use serde::Deserialize;
 
+use super::block_requests::BlockRequests;
 use super::events::Ns;
 use super::in_flight::{InFlightPages, TransferId};
 use super::io::{FLUSHER, FlowKind, IoRequest, LevelIo, TierLevel};
@@ -134,6 +135,8 @@ pub struct Host<'a> {
     pub storage: TierStorage<Wakeup>,
     /// The second-level cache, if any.
     pub second: Option<SecondLevelCache<'a>>,
+    /// The requests that it sent below.
+    pub block_requests: BlockRequests,
     settings: &'a TierHostSettings,
     scale: u64,
     cores: Vec<Ns>,
@@ -180,6 +183,7 @@ impl<'a> Host<'a> {
         let mut host = Self {
             storage,
             second,
+            block_requests: BlockRequests::default(),
             settings,
             scale,
             cores: vec![0; settings.cores],
@@ -228,6 +232,7 @@ impl<'a> Host<'a> {
 
     /// Submits a request as part of a job, bypassing the page cache.
     pub fn submit(&mut self, job: JobId, io: &IoRequest) {
+        self.block_requests.add(io);
         let IoRequest { offset, bytes, is_write, is_through, .. } = *io;
         match &mut self.second {
             Some(second) => second.request(&mut self.storage, job, io),

@@ -4,6 +4,7 @@ mod arrivals;
 mod devices;
 mod discards;
 mod levels;
+mod series;
 mod thesis;
 mod traces;
 mod wrong;

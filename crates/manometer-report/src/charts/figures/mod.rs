@@ -58,5 +58,8 @@ charts! {
     advised_tiers
     arrangement_bars
     tier_flows
+    tier_series
+    request_mix
+    seeks_and_sizes
     cost_bars
 }

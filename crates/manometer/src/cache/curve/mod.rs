@@ -6,8 +6,6 @@ mod page;
 mod text;
 mod windows;
 
-use std::path::{Path, PathBuf};
-
 use manometer_cache::CacheError;
 use manometer_cache::curve::{CurveOptions, MissRatioCurve, MissRatioCurves, curves, write_parquet};
 use manometer_cache::sampling::Sampling;
@@ -51,20 +49,15 @@ fn compute(args: &Args) -> Result<(Outputs, MissRatioCurves), CacheError> {
     let capacities = args.unit.capacities(&args.capacity)?;
     let windows = if args.working_set { Some(windows::read(&args.window)?) } else { None };
     let wanted = CurveOptions { by_size: args.unit.size_aware, capacities, sampling, windows, seed: args.seed };
-    let mut reader = args.blocks.open(&args.input)?;
+    let mut reader = args.blocks.open(&args.input, false)?;
     let outputs = Outputs::create(args)?;
     Ok((outputs, curves(&mut *reader, &args.policy, &wanted)?))
 }
 
 impl Outputs {
     fn create(args: &Args) -> Result<Self, CacheError> {
-        let is_html = |path: &Path| path.extension().is_some_and(|extension| extension == "html");
-        if let Some(chart) = args.chart.as_ref().filter(|chart| !is_html(chart)) {
-            let text = format!("--chart {}: a chart is an HTML page: name a file that ends in .html", chart.display());
-            return Err(CacheError::Invalid(text));
-        }
-        let create = |path: &Option<PathBuf>| path.as_deref().map(NewFile::create).transpose();
-        Ok(Self { chart: create(&args.chart)?, parquet: create(&args.parquet)? })
+        let chart = args.chart.as_deref().map(|path| NewFile::create_page("--chart", path)).transpose()?;
+        Ok(Self { chart, parquet: args.parquet.as_deref().map(NewFile::create).transpose()? })
     }
 
     fn write(self, args: &Args, result: &MissRatioCurves) -> anyhow::Result<()> {

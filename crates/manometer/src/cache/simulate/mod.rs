@@ -1,12 +1,16 @@
 //! `manometer cache simulate`: policies at given cache sizes.
 
+mod evicted;
+
 use manometer_cache::PolicySpec;
+use manometer_cache::evictions::evictions;
 use manometer_cache::policy::TimeSource;
 use manometer_cache::simulate::{SimulationResult, simulate};
 use manometer_cache::trace_scan::ExcludedRequests;
 use manometer_cache::{CacheError, RequestSequence};
 use serde_json::{Value, json};
 
+use self::evicted::{KeyNames, NamedEvictions};
 use super::block_size::BlockSize;
 use super::capacity::Unit;
 use crate::cache::error::refuse;
@@ -21,7 +25,8 @@ use crate::trace::input::{self, Parts};
 /// about its admission. An object larger than the whole cache is bypassed: a miss that changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache simulate OLTP.lis.zst --policy lru,arc --capacity 1000,2000\n  \
-    manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware")]
+    manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware\n  \
+    manometer cache simulate keys.txt --policy lirs,lru --capacity 3 --evictions")]
 pub struct Args {
     #[command(flatten)]
     input: Parts,
@@ -38,6 +43,9 @@ pub struct Args {
     /// Seed of randomised policies.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// List what each policy evicts at which request, and the recency of the last requested objects.
+    #[arg(long)]
+    evictions: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -45,14 +53,22 @@ pub struct Args {
 
 /// Reads the trace once, simulates on all cores, and prints the miss ratios.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let (policies, capacities, requests) = match prepared(args) {
+    let (policies, capacities, trace) = match prepared(args) {
         Ok(prepared) => prepared,
         Err(error) => return refuse(&error),
     };
-    let outcomes = simulate(&requests, &policies, &capacities, args.unit.size_aware, args.seed);
+    let requests = &trace.requests;
+    let outcomes = simulate(requests, &policies, &capacities, args.unit.size_aware, args.seed);
+    let evicted = trace.keys.as_ref().map(|keys| {
+        let evictions = evictions(requests, &policies, &capacities, args.unit.size_aware, args.seed);
+        NamedEvictions { evictions, keys, policies: &policies, unit: &args.unit }
+    });
     args.format.print(
-        || document(args, &policies, &outcomes, &requests),
-        || text(args, &policies, &capacities, &outcomes, &requests),
+        || document(args, &policies, &outcomes, requests, evicted.as_ref()),
+        || {
+            let text = text(args, &policies, &capacities, &outcomes, requests);
+            evicted.iter().fold(text, |text, evicted| format!("{text}\n\n{}", evicted.text()))
+        },
     )?;
     Ok(match requests.damage() {
         None => ExitStatus::Done,
@@ -63,15 +79,33 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     })
 }
 
-fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, RequestSequence), CacheError> {
-    let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<PolicySpec>, _>>()?;
-    let capacities = args.unit.capacities(&args.capacity)?;
-    let mut reader = args.blocks.open(&args.input)?;
-    let requests = RequestSequence::read(&mut *reader, PolicySpec::fields(&policies, args.unit.size_aware))?;
-    Ok((policies, capacities, requests))
+/// The requests of the trace, and with `--evictions` the names of their keys.
+struct SimulatedTrace {
+    requests: RequestSequence,
+    keys: Option<KeyNames>,
 }
 
-fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &RequestSequence) -> Value {
+fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, SimulatedTrace), CacheError> {
+    let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<PolicySpec>, _>>()?;
+    let capacities = args.unit.capacities(&args.capacity)?;
+    let fields = PolicySpec::fields(&policies, args.unit.size_aware);
+    let mut reader = args.blocks.open(&args.input, args.evictions)?;
+    let trace = if args.evictions {
+        let (requests, keys) = RequestSequence::read_with_keys(&mut *reader, fields)?;
+        SimulatedTrace { requests, keys: Some(KeyNames::new(keys, reader)) }
+    } else {
+        SimulatedTrace { requests: RequestSequence::read(&mut *reader, fields)?, keys: None }
+    };
+    Ok((policies, capacities, trace))
+}
+
+fn document(
+    args: &Args,
+    policies: &[PolicySpec],
+    outcomes: &[SimulationResult],
+    requests: &RequestSequence,
+    evicted: Option<&NamedEvictions<'_>>,
+) -> Value {
     let results = outcomes.iter().map(|outcome| {
         let (counters, policy) = (&outcome.counters, &policies[outcome.policy]);
         json!({
@@ -86,13 +120,17 @@ fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult],
         })
     });
     let ExcludedRequests { deletes, without_size, without_time } = requests.excluded();
-    json!({
+    let mut document = json!({
         "results": results.collect::<Vec<Value>>(),
         "block_size": args.blocks.bytes(),
         "keys": requests.keys(),
         "left_out": { "deletes": deletes, "without_size": without_size, "without_time": without_time },
         "damage": input::damage(requests.damage()),
-    })
+    });
+    if let Some(evicted) = evicted {
+        document["evictions"] = evicted.json();
+    }
+    document
 }
 
 fn text(

@@ -15,7 +15,8 @@ use crate::output::Format;
 #[command(
     after_help = "Examples:\n  manometer cache tier arrangements/4h0.toml arrangements/dmcache-1s-4h0.toml --workload oltp\n  \
     manometer cache tier arrangements/*s-*h*.toml --workload fileserver --format json > results.json\n  \
-    manometer cache tier mine.toml --trace src1.csv.zst --threads 16"
+    manometer cache tier mine.toml --trace src1.csv.zst --threads 16\n  \
+    manometer cache tier arrangements/dmcache-1s-1h.toml --workload read-64KiB --chart warm-up.html"
 )]
 pub struct Args {
     /// Files of the arrangements.
@@ -42,6 +43,12 @@ pub struct Args {
     /// Divide sizes and periods by this, instead of by the scale in the files; a trace is replayed at full size.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "trace")]
     pub(super) scale: Option<u64>,
+    /// Also write what happens in each of up to 512 intervals as Parquet; the file must be new.
+    #[arg(long, value_name = "FILE")]
+    pub(super) series: Option<PathBuf>,
+    /// Also draw the results, their course and the load on the devices as an HTML page; the file must be new.
+    #[arg(long, value_name = "FILE.html")]
+    pub(super) chart: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// One document.
 pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) -> Value {
-    let row = |TierOutcome { arrangement, load, result, comparison }: &TierOutcome| {
+    let row = |TierOutcome { arrangement, load, result, comparison, .. }: &TierOutcome| {
         let OriginSettings { device, count, raid, size, .. } = &arrangement.origin;
         let mut row = json!({
             "arrangement": arrangement.name,

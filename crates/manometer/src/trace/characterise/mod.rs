@@ -49,7 +49,7 @@ enum CaptureArg {
 
 /// Reads the trace once and prints the result.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let mut trace = match args.input.open() {
+    let mut trace = match args.input.open(false) {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };
