@@ -3,6 +3,7 @@
 //! Discrete-event and deterministic. Threads of a [`workload`] wait for requests, which the host's page cache, the
 //! second-level cache and the models of [`device`]s serve. After dos Santos 2015, chapters 4 and 6.
 
+mod accuracy;
 mod cache_slots;
 mod comparison;
 pub mod device;
@@ -23,11 +24,12 @@ mod storage;
 mod wakeup;
 pub mod workload;
 
+pub use accuracy::{CheapestArrangement, ModelAccuracy, RatioKind, ThesisRatio, accuracy_notes, model_accuracy};
 pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
 pub use host::TierHostSettings;
 pub use second_level::settings::{
-    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
+    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteBackCutoff, WriteMode,
 };
 pub use settings::{Arrangement, CacheSweep, EqualDevices, OriginSettings};
 pub use simulate_all::{ArrangementLoads, NamedLoad, SimulationProgress, TierOutcome, simulate_all, workload_loads};
