@@ -3,6 +3,7 @@
 //! Discrete-event and deterministic. Threads of a [`workload`] wait for requests, which the host's page cache, the
 //! second-level cache and the models of [`device`]s serve. After dos Santos 2015, chapters 4 and 6.
 
+mod accuracy;
 mod block_requests;
 mod cache_slots;
 mod comparison;
@@ -26,12 +27,13 @@ mod storage;
 mod wakeup;
 pub mod workload;
 
+pub use accuracy::{CheapestArrangement, ModelAccuracy, RatioKind, ThesisRatio, accuracy_notes, model_accuracy};
 pub use block_requests::{BlockRequests, PowerOfTwoCount};
 pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
 pub use host::TierHostSettings;
 pub use second_level::settings::{
-    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
+    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteBackCutoff, WriteMode,
 };
 pub use series::{INTERVALS_MAX, IntervalCounts, TierInterval, series_columns};
 pub use series_parquet::write_series;

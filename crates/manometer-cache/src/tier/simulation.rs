@@ -368,7 +368,8 @@ impl<'a> TierSimulation<'a> {
             StepAction::Write(range) if range.is_direct => host.submit(job, &io_request(stream, &range, true)),
             StepAction::Write(IoRange { offset, bytes, .. }) => host.change(offset, bytes),
             StepAction::Batch(ranges) => {
-                ranges.iter().for_each(|range| host.submit(job, &io_request(stream, range, true)))
+                ranges.iter().for_each(|range| host.submit(job, &io_request(stream, range, true)));
+                host.flush_media(job);
             }
             StepAction::Sync(IoRange { offset, bytes, .. }) => host.write_back(job, stream, offset, bytes),
             StepAction::Discard(IoRange { offset, bytes, .. }) => host.discard(offset, bytes),

@@ -58,6 +58,29 @@ fn caches_are_swept_and_compared_with_disks() {
 }
 
 #[test]
+fn rows_that_contradict_the_cache_thesis_say_so() {
+    let scene = scene();
+    let accuracy: Value =
+        serde_json::from_str(&fs::read_to_string(repository_file("arrangements/ratios.json")).unwrap()).unwrap();
+    let is_wrong = |ratio: &&Value| {
+        let side = |field: &str| ratio[field].as_f64().unwrap() > 1.0;
+        side("thesis") != side("model")
+    };
+    let wrong = accuracy["ratios"].as_array().unwrap().iter().find(is_wrong).unwrap();
+    let text = |field: &str| wrong[field].as_str().unwrap().to_owned();
+    let (arrangement, workload) = (text("of"), text("workload"));
+    let command = format!("cache tier {arrangement}.toml --workload {workload} --scale 512");
+    let pair = format!("the model puts {arrangement} ");
+    scene.run(&command).status(0).out_has(&["Not to be concluded", &pair, "the cache thesis measured it"]);
+    let document = scene.run(&format!("{command} --format json")).status(0).json();
+    let notes = document["results"][0]["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().unwrap().starts_with(&pair)), "{notes:?}");
+    scene.write("mine.toml", &fs::read_to_string(scene.path(&format!("{arrangement}.toml"))).unwrap());
+    let mine = scene.run(&format!("cache tier mine.toml --workload {workload} --scale 512 --format json"));
+    assert_eq!(mine.status(0).json()["results"][0]["notes"], json!([]));
+}
+
+#[test]
 fn a_trace_is_replayed_and_a_damaged_one_reported() {
     let scene = scene();
     scene.write("trace.csv", "time,key,size,op\n0,a,4096,get\n1,b,4096,put\n2,a,4096,get\n");

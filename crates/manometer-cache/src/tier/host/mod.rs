@@ -391,6 +391,16 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// Makes a job wait until written data is on the media of all levels, if commits do.
+    pub fn flush_media(&mut self, job: JobId) {
+        if self.settings.barriers {
+            self.storage.flush(job, TierLevel::Origin);
+            if let Some(second) = &mut self.second {
+                second.flush(&mut self.storage, job);
+            }
+        }
+    }
+
     fn start_commit(&mut self) {
         let journal = &mut self.journal;
         let bytes = ((journal.changed.len() as u64 + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
@@ -426,12 +436,7 @@ impl<'a> Host<'a> {
             Wakeup::DataSynced(thread) => self.commit(thread),
             Wakeup::CommitWritten => {
                 let job = self.storage.open(Wakeup::CommitDone);
-                if self.settings.barriers {
-                    self.storage.flush(job, TierLevel::Origin);
-                    if let Some(second) = &mut self.second {
-                        second.flush(&mut self.storage, job);
-                    }
-                }
+                self.flush_media(job);
                 self.storage.close(job);
             }
             Wakeup::CommitDone => {

@@ -47,6 +47,28 @@ fn an_ssd_reads_small_blocks_many_times_faster_than_a_disk_and_large_ones_twice(
 }
 
 #[test]
+fn an_ssd_that_always_has_a_request_is_always_busy() {
+    let with = |threads: u32| {
+        let mut ssd = small("1s");
+        let workload = ssd.workloads.get_mut("read-4KiB").unwrap();
+        let manometer_cache::tier::workload::TierWorkloadKind::Random(random) = &mut workload.kind else {
+            panic!("it is random")
+        };
+        random.threads = threads;
+        under(&ssd, "read-4KiB")
+    };
+    let saturated = with(64);
+    // Four channels, each 90 us for a page and 15.2 us for its transfer at 270 MB/s.
+    let limit = 4e6 / (90.0 + 4096.0 / 270.0);
+    assert!((0.98 * limit..=limit).contains(&saturated.requests_per_s), "{}", saturated.requests_per_s);
+    assert!(saturated.origin_busy > 0.999, "{}", saturated.origin_busy);
+    let alone = with(1);
+    // One thread computes between its requests.
+    let in_service = alone.requests_per_s * (90.0 + 4096.0 / 270.0) / 1e6;
+    assert!((alone.origin_busy - in_service).abs() < 0.01 && in_service < 0.95, "{} {in_service}", alone.origin_busy);
+}
+
+#[test]
 fn an_ssd_writes_slower_the_wider_it_is_written() {
     let ssd = small("1s");
     let over = |working_set: &str| {

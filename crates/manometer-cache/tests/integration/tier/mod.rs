@@ -4,6 +4,8 @@ mod arrivals;
 mod devices;
 mod discards;
 mod levels;
+pub(crate) mod macro_workloads;
+mod ratios;
 mod series;
 mod thesis;
 mod traces;

@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-use serde_json::Value;
-
 use manometer_cache::tier::TierResult;
+use rayon::prelude::*;
 
-use super::{folder, shipped, under};
+use super::macro_workloads::{WORKLOADS, cell, modelled, published};
+use super::{shipped, under};
 
 /// The least that Kendall's rank correlation may be, and the most of the median error.
 const TAU_MIN: f64 = 0.75;
@@ -43,32 +42,19 @@ fn ties_lower_the_rank_correlation() {
     assert!((tau_b(&[(1.0, 1.0), (2.0, 1.0), (3.0, 2.0)]) - 2.0 / 6.0_f64.sqrt()).abs() < 1e-12);
 }
 
-/// The thesis's throughputs by workload and arrangement.
-fn published() -> BTreeMap<String, BTreeMap<String, f64>> {
-    let text = std::fs::read_to_string(folder().join("thesis.json")).unwrap();
-    let document: Value = serde_json::from_str(&text).unwrap();
-    let mut published: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-    for result in document["results"].as_array().unwrap() {
-        let text = |field: &str| result[field].as_str().unwrap().to_owned();
-        let speed = result["mb_per_s"].as_f64().unwrap();
-        published.entry(text("workload")).or_default().insert(text("arrangement"), speed);
-    }
-    published
-}
-
 #[test]
 fn macro_workloads_rank_and_measure_as_in_the_thesis() {
+    let (published, modelled) = (published(), modelled());
     let mut wrong = Vec::new();
-    for (workload, figures) in published() {
-        let figures: Vec<(String, f64)> = figures.into_iter().collect();
-        assert_eq!(figures.len(), 15);
-        let speeds: Vec<f64> = figures.par_iter().map(|(name, _)| under(&shipped(name), &workload).mb_per_s).collect();
+    for workload in WORKLOADS {
         println!("| {workload} | thesis, MB/s | model, MB/s | off by |\n| --- | --- | --- | --- |");
         let mut pairs = Vec::new();
-        for ((name, figure), speed) in figures.iter().zip(speeds) {
+        for ((_, name), figure) in published.iter().filter(|((under, _), _)| under == workload) {
+            let speed = modelled[&cell(workload, name)];
             println!("| `{name}` | {figure:.1} | {speed:.1} | {:+.0} % |", 100.0 * (speed / figure - 1.0));
             pairs.push((speed, *figure));
         }
+        assert_eq!(pairs.len(), 15);
         let tau = tau_b(&pairs);
         let error = median(pairs.iter().map(|(speed, figure)| (speed / figure - 1.0).abs()).collect());
         println!("| rank correlation, median error | | {tau:.2} | {:.0} % |\n", 100.0 * error);

@@ -5,6 +5,8 @@ use manometer_cache::tier::workload::TraceRequests;
 use manometer_cache::tier::{OriginSettings, SecondLevelSettings, TierOutcome};
 use serde_json::{Value, json};
 
+use super::notes::notes;
+
 /// One document.
 pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) -> Value {
     let row = |TierOutcome { arrangement, load, result, comparison, .. }: &TierOutcome| {
@@ -12,6 +14,7 @@ pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) 
         let mut row = json!({
             "arrangement": arrangement.name,
             "workload": load.name,
+            "notes": notes(arrangement, load),
             "scale": arrangement.scale,
             "origin": { "device": device, "count": count, "raid": raid_name(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),

@@ -2,6 +2,7 @@
 
 mod args;
 mod json;
+mod notes;
 mod simulation;
 mod text;
 

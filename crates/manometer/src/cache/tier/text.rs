@@ -4,6 +4,7 @@ use manometer_cache::tier::workload::TraceRequests;
 use manometer_cache::tier::{ComparisonMetric, FlowBytes, Flows, OriginComparison, TierOutcome, TierResult};
 use manometer_measure::human::{bytes, percent};
 
+use super::notes::notes;
 use crate::number::{gap, latency, number};
 use crate::table::table;
 
@@ -25,7 +26,18 @@ pub(super) fn text(outcomes: &[TierOutcome]) -> String {
             None => format!("{name}, {workload}: {} × {device} without a cache are not {fast}", equal.count_max),
         });
     }
+    lines.extend(accuracy(outcomes));
     lines.join("\n")
+}
+
+/// The rows whose comparison with others contradicts the measurements of the cache thesis.
+fn accuracy(outcomes: &[TierOutcome]) -> Option<String> {
+    let of_each = |TierOutcome { arrangement, load, .. }: &TierOutcome| {
+        let (name, workload) = (arrangement.name.clone(), load.name.clone());
+        notes(arrangement, load).into_iter().map(move |note| format!("{name}, {workload}: {note}"))
+    };
+    let lines: Vec<String> = outcomes.iter().flat_map(of_each).collect();
+    (!lines.is_empty()).then(|| format!("\nNot to be concluded from these rows:\n{}", lines.join("\n")))
 }
 
 fn speeds(outcomes: &[TierOutcome]) -> String {
