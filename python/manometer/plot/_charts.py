@@ -323,8 +323,8 @@ def hot_spots(rows: Figures) -> ChartType:
     """Hot spots in a cluster.
 
     The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster evenly:
-    whiskers from the least to the most, the box between the quartiles. Computed from the slots of the keys, at
-    the speed of the replay.
+    whiskers from the least to the most, the box between the quartiles. Computed from the slots of the keys, and
+    where it says so counted by the servers of a real cluster.
 
     After Boza 2018, Figure 5.9.
 
@@ -465,7 +465,8 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
     """Miss ratio: the trace and synthetic loads.
 
     The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the distance of
-    a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals over the repeats.
+    a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals over the repeats. The
+    panel *exact LRU* is simulated.
 
     After Boza 2018, Figure 5.5.
 
@@ -473,7 +474,7 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        engine: The engine: a panel each.
+        engine: The engine, or the exact simulation: a panel each.
         load: The trace, or a synthetic load.
         cache: The cache's share of all data, 0 to 1.
         cache_mib [MiB]: The cache's memory.

@@ -42,9 +42,9 @@ const TOO_FEW_REPEATS: Rule = Rule {
 const ZIPF_FIT_POOR: Rule = Rule {
     id: "zipf-fit-poor",
     severity: Severity::Warning,
-    threat: minor(ThreatTarget::Result, "Zipf's law describes the popularity of the keys poorly"),
+    threat: minor(ThreatTarget::Result, "the popularity of the keys is poorly described by Zipf's law"),
     source: "the trace",
-    meaning: "Zipf's law describes the popularity of the keys poorly, or too few keys have enough requests to test it",
+    meaning: "the popularity of the keys is poorly described by Zipf's law, or too few keys have enough requests to test it",
     remedy: "Read the popularity part of the difference as that of a poor fit, and not of any Zipf load.",
 };
 
