@@ -29,7 +29,7 @@ pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
 pub use host::TierHostSettings;
 pub use second_level::settings::{
-    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteBackCutoff, WriteMode,
+    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
 };
 pub use settings::{Arrangement, CacheSweep, EqualDevices, OriginSettings};
 pub use simulate_all::{ArrangementLoads, NamedLoad, SimulationProgress, TierOutcome, simulate_all, workload_loads};
