@@ -33,7 +33,7 @@ pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
 pub use host::TierHostSettings;
 pub use second_level::settings::{
-    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteBackCutoff, WriteMode,
+    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
 };
 pub use series::{INTERVALS_MAX, IntervalCounts, TierInterval, series_columns};
 pub use series_parquet::write_series;

@@ -14,13 +14,8 @@ use crate::key_id::KeyId;
 impl SecondLevelCache<'_> {
     /// Whether a block may be copied into the cache now.
     pub(super) fn may_migrate(&self, id: KeyId) -> bool {
-        self.may_copy() && !self.migrations.contains_key(&id)
-    }
-
-    /// Whether another block may be copied, into the cache or back to the origin.
-    pub(super) fn may_copy(&self) -> bool {
-        let bytes = (self.migrations.len() + self.cleaning + 1) as u64 * self.block;
-        self.settings.migration.is_none_or(|limit| bytes <= limit.0)
+        let bytes = (self.migrations.len() as u64 + 1) * self.block;
+        self.settings.migration.is_none_or(|limit| bytes <= limit.0) && !self.migrations.contains_key(&id)
     }
 
     /// Holds a request until the block's copy into the cache is complete.
@@ -87,9 +82,6 @@ impl SecondLevelCache<'_> {
         id: KeyId,
     ) {
         self.slots.set(id, BlockState::Filling);
-        if let Some(buckets) = &mut self.dirty_buckets {
-            buckets.append(id, false);
-        }
         let (_, keeping) = *open.keeps.get_or_insert_with(|| {
             let at = self.kept.pop().unwrap_or_else(|| {
                 self.keeping.push(FillRequest::default());

@@ -4,7 +4,6 @@
 //! copies, bypass and write-back. Cache thesis, chapters 4 and 6.2.2.
 
 mod coalesced;
-mod dirty_buckets;
 mod fills;
 mod metadata;
 mod sequential;
@@ -14,11 +13,10 @@ mod write_back;
 use std::collections::{BTreeSet, HashMap};
 
 use self::coalesced::{CoalescedRequest, FillRequest};
-use self::dirty_buckets::DirtyBuckets;
 use self::sequential::SequentialDetector;
 use self::settings::{MetadataKind, SecondLevelSettings, WriteMode};
 use super::cache_slots::{BlockRun, BlockState, CacheSlots};
-use super::io::{FLUSHER, FlowKind, IoRequest, LevelIo, TierLevel};
+use super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
 use super::jobs::JobId;
 use super::metadata_tree::MetadataTree;
 use super::storage::TierStorage;
@@ -78,8 +76,6 @@ pub struct SecondLevelCache<'a> {
     cleaning: usize,
     cleaned_to: KeyId,
     last_cleaned: Option<KeyId>,
-    /// Where dirty blocks were appended, if writes depend on it.
-    dirty_buckets: Option<DirtyBuckets>,
     /// The size of the metadata, before the blocks: nodes, or a journal and a tree; and the journal's position.
     metadata_bytes: u64,
     journal_bytes: u64,
@@ -154,10 +150,6 @@ impl<'a> SecondLevelCache<'a> {
             cleaning: 0,
             cleaned_to: 0,
             last_cleaned: None,
-            dirty_buckets: settings
-                .cutoff
-                .and(settings.bucket)
-                .map(|bucket| DirtyBuckets::new(bytes / bucket.0, bucket.0 / block)),
             metadata_bytes,
             journal_bytes,
             journal: 0,
@@ -298,25 +290,11 @@ impl<'a> SecondLevelCache<'a> {
         self.write(storage, open, slot, part);
     }
 
-    /// Whether a write goes to the cache only.
-    fn writes_back(&self, io: &IoRequest) -> bool {
-        let is_cut_off = self.settings.cutoff.zip(self.dirty_buckets.as_ref()).is_some_and(|(cutoff, buckets)| {
-            let limit = if io.task == FLUSHER { cutoff.background } else { cutoff.sync };
-            buckets.share() > limit.0
-        });
-        self.settings.mode == WriteMode::WriteBack && !is_cut_off
-    }
-
-    /// Writes to the cache and, if it is not written back later, to the origin.
+    /// Writes to the cache and, in write-through mode, to the origin.
     fn write(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
-        let is_dirty = self.writes_back(&open.io);
-        if let Some(buckets) = &mut self.dirty_buckets {
-            buckets.append(part.id, is_dirty);
-        }
-        if is_dirty {
+        if self.settings.mode == WriteMode::WriteBack {
             self.mark_dirty(part.id);
         } else {
-            self.mark_clean(part);
             open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
         open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes);
@@ -381,7 +359,7 @@ impl<'a> SecondLevelCache<'a> {
         self.policy.drain_evictions(&mut evicted);
         for id in evicted.drain(..) {
             let Some((slot, state)) = self.slots.free(id) else { continue };
-            self.no_longer_dirty(id);
+            self.dirty.remove(&id);
             if state == BlockState::Dirty {
                 self.record_metadata_write(storage, id);
                 self.write_back(storage, slot, id, FlowKind::Demotion);
@@ -422,26 +400,11 @@ impl<'a> SecondLevelCache<'a> {
         }
     }
 
-    /// The origin gets the same data as the cache.
-    fn mark_clean(&mut self, part: BlockPart) {
-        if part.bytes == self.block && self.slots.state(part.id) == BlockState::Dirty {
-            self.slots.set(part.id, BlockState::Clean);
-            self.dirty.remove(&part.id);
-        }
-    }
-
     /// Drops a block: the origin has newer data, or will have.
     fn forget(&mut self, id: KeyId) {
         self.policy.remove(id);
         self.slots.free(id);
-        self.no_longer_dirty(id);
-    }
-
-    fn no_longer_dirty(&mut self, id: KeyId) {
         self.dirty.remove(&id);
-        if let Some(buckets) = &mut self.dirty_buckets {
-            buckets.clean(id);
-        }
     }
 
     fn place(&self, slot: u32, part: BlockPart) -> u64 {

@@ -81,17 +81,6 @@ pub struct CongestionBypass {
     pub write: Span,
 }
 
-/// The share of buckets with dirty blocks above which writes go to the origin as well, as in bcache
-/// (`CUTOFF_WRITEBACK`, `CUTOFF_WRITEBACK_SYNC`).
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WriteBackCutoff {
-    /// For write-back of the page cache.
-    pub background: Share,
-    /// For writes that a thread waits for.
-    pub sync: Share,
-}
-
 /// The settings of a second-level cache.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -128,8 +117,6 @@ pub struct SecondLevelSettings {
     /// The share of dirty blocks above which they are cleaned; without it, blocks are written back when their slot is
     /// needed.
     pub clean_above: Option<Share>,
-    /// The dirty buckets from which writes are no longer written back.
-    pub cutoff: Option<WriteBackCutoff>,
     /// The metadata.
     #[serde(default)]
     pub metadata: MetadataSettings,
@@ -173,11 +160,6 @@ impl SecondLevelSettings {
             return Some(format!(
                 "`migration` is {migration} bytes, below `block`: nothing would be promoted; take at least {block}"
             ));
-        }
-        if self.cutoff.is_some() && (self.bucket.is_none() || self.clean_above.is_none()) {
-            return Some(
-                "`cutoff` counts dirty buckets: it needs `bucket`, and `clean_above`, which cleans them".to_owned(),
-            );
         }
         if self.metadata.bytes.0 == 0 {
             return Some("`metadata.bytes` is 0: take `kind = \"none\"`".to_owned());

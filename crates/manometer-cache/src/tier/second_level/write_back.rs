@@ -33,7 +33,6 @@ impl SecondLevelCache<'_> {
         self.cleaning -= 1;
         if self.slots.state(id) == BlockState::Cleaning {
             self.slots.set(id, BlockState::Clean);
-            self.no_longer_dirty(id);
         }
         let follows = self.last_cleaned.replace(id).is_some_and(|last| last + 1 == id);
         if self.settings.metadata.kind == MetadataKind::BTree && !follows {
@@ -46,7 +45,7 @@ impl SecondLevelCache<'_> {
     pub(super) fn clean(&mut self, storage: &mut TierStorage<Wakeup>) {
         let Some(above) = self.settings.clean_above else { return };
         let limit = (self.capacity as f64 * above.0) as u64;
-        while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE && self.may_copy() {
+        while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {
             let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first()).copied();
             let Some(id) = next else { break };
             self.dirty.remove(&id);

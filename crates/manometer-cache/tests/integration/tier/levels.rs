@@ -103,20 +103,6 @@ fn what_lags_behind_is_gone_past() {
 }
 
 #[test]
-fn with_dirty_buckets_enough_writes_go_to_the_origin_too() {
-    let with = |background: &str, sync: &str| {
-        let mut arrangement = small("bcache-1s-1h");
-        let limits = serde_json::json!({ "background": background, "sync": sync });
-        arrangement.cache.as_mut().unwrap().cutoff = serde_json::from_value(limits).unwrap();
-        under(&arrangement, "write-64KiB").flows.file
-    };
-    let (never, early) = (with("0%", "100%"), with("100%", "0%"));
-    assert_eq!(never.origin_written, 0, "the writes of a thread are no background writes");
-    // Buckets are counted sixteen times while the cache is written once: the first ones were written back.
-    assert!(early.origin_written > early.cache_written * 9 / 10 && early.origin_written <= early.cache_written);
-}
-
-#[test]
 fn a_cache_that_takes_memory_leaves_less_for_pages() {
     let hits = |memory_per_byte: f64| {
         let mut arrangement = small("bcache-1s-1h");
