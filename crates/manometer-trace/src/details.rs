@@ -200,7 +200,12 @@ mod tests {
             let selected = details.batch().selected(kept);
             let shown = (0..kept.iter().filter(|kept| **kept).count()).map(|at| {
                 let RequestDetails { key, command, is_joined, .. } = selected.of(at);
-                format!("{}{}{}", u8::from(command.is_some()), u8::from(is_joined), key.map_or('-', |key| key[0] as char))
+                format!(
+                    "{}{}{}",
+                    u8::from(command.is_some()),
+                    u8::from(is_joined),
+                    key.map_or('-', |key| key[0] as char)
+                )
             });
             shown.collect::<Vec<String>>().join(" ")
         };
