@@ -1,10 +1,11 @@
 //! The requests of each node of a real Redis Cluster in each second, as its servers count them.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_analysis::real_vs_synthetic::{Arrivals, HotSpots, MeasuredNodes, NodeLoad};
-use manometer_measure::{MonotonicClock, ReplayOutcome};
+use manometer_measure::{Clock as _, MonotonicClock, ReplayOutcome};
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
 use manometer_session::single::{self, MessageHandler};
 use manometer_target::engine::{self, Engine, EngineError, EngineOptions, OpenRequest, StateSampler};
@@ -79,12 +80,11 @@ pub(super) fn measure(
         let load = kind.make(recorded, settings.seed);
         let timed = load.requests.iter().zip(times.times_ns(arrivals, settings.seed));
         write_timed(&path, timed.map(|(one, time)| (load.key(one.key, recorded), one.operation, Some(time))))?;
-        let mut counted = NodeCounts::new(&servers);
-        let data = single::run(&job(&path, &address, settings, folder), interrupted, &mut counted)?;
-        data.database.map_or(Ok(()), |database| database.remove())?;
-        let Some(replayed) = counted.replayed.filter(|replayed| !replayed.interrupted) else { return Ok(()) };
-        counted.seconds.truncate(times.seconds as usize);
-        let nodes = NodeLoad::new(&name, arrivals, &counted.seconds);
+        let job = job(&path, &address, settings, folder);
+        let (mut seconds, replayed) = count_during(&job, &servers, interrupted)?;
+        let Some(replayed) = replayed.filter(|replayed| !replayed.interrupted) else { return Ok(()) };
+        seconds.truncate(times.seconds as usize);
+        let nodes = NodeLoad::new(&name, arrivals, &seconds);
         let computed = spots.loads.iter().find(|one| one.load == name && one.arrivals == arrivals);
         spots.measured.push(MeasuredNodes {
             peak_above_computed: computed.map(|computed| nodes.peak_above(computed)).unwrap_or_default(),
@@ -131,40 +131,73 @@ fn job(trace: &Path, address: &str, settings: &RealVsSynthetic, folder: &Path) -
     }
 }
 
-/// Has every server report its counter with each full sample of a replay, once a second.
-struct NodeCounts<'a> {
-    servers: Vec<Box<dyn StateSampler + 'a>>,
-    /// Whether a sample, which may be shorter than a second, started the counters' rates.
-    is_started: bool,
-    seconds: Vec<Vec<u64>>,
+/// The time between two checks whether a replay has started or ended.
+const POLL_NS: u64 = 1_000_000;
+
+/// Runs a replay while every server reports its counter once a second from the replay's start to its end. Returns the requests
+/// of each server in each second, and the outcome unless the replay was interrupted before it.
+fn count_during(
+    job: &Job,
+    servers: &[Box<dyn Engine>],
+    interrupted: &AtomicBool,
+) -> Result<(Vec<Vec<u64>>, Option<ReplayOutcome>), RealVsSyntheticError> {
+    let mut progress = ReplayProgress::default();
+    let (started, ended) = (Arc::clone(&progress.started), Arc::clone(&progress.ended));
+    std::thread::scope(|scope| {
+        let counter = scope.spawn(|| count(servers, &started, &ended));
+        let data = single::run(job, interrupted, &mut progress);
+        ended.store(true, Ordering::Release);
+        let seconds = counter.join().unwrap_or_default();
+        data?.database.map_or(Ok(()), |database| database.remove())?;
+        Ok((seconds, progress.replayed))
+    })
+}
+
+/// The requests of each server in each second. A second in which a server did not report is left out.
+fn count(servers: &[Box<dyn Engine>], started: &AtomicBool, ended: &AtomicBool) -> Vec<Vec<u64>> {
+    let is_ended = || ended.load(Ordering::Acquire);
+    let mut samplers: Vec<_> = servers.iter().map(|server| server.state_sampler()).collect();
+    let mut report = || {
+        let rate = |server: &mut Box<dyn StateSampler + '_>| server.sample(&MonotonicClock).get(COMMANDS).copied();
+        let rates: Option<Vec<f64>> = samplers.iter_mut().map(rate).collect();
+        Some(rates?.iter().map(|rate| (rate - OWN_COMMANDS).round().max(0.0) as u64).collect::<Vec<u64>>())
+    };
+    while !started.load(Ordering::Acquire) && !is_ended() {
+        MonotonicClock.sleep(POLL_NS);
+    }
+    // The first report starts the rates.
+    report();
+    let (mut seconds, mut due_ns) = (Vec::new(), MonotonicClock.now_ns() + SECOND_NS);
+    while !is_ended() {
+        if MonotonicClock.now_ns() < due_ns {
+            MonotonicClock.sleep(POLL_NS);
+            continue;
+        }
+        seconds.extend(report());
+        due_ns += SECOND_NS;
+    }
+    seconds
+}
+
+/// The start, the end and the outcome of a replay.
+#[derive(Debug, Default)]
+struct ReplayProgress {
+    started: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
     replayed: Option<ReplayOutcome>,
 }
 
-impl<'a> NodeCounts<'a> {
-    fn new(servers: &'a [Box<dyn Engine>]) -> Self {
-        let servers = servers.iter().map(|server| server.state_sampler()).collect();
-        Self { servers, is_started: false, seconds: Vec::new(), replayed: None }
-    }
-
-    /// The requests of each server per second since the last call; none if a server does not report them.
-    fn count(&mut self) -> Option<Vec<u64>> {
-        let rate = |server: &mut Box<dyn StateSampler + 'a>| server.sample(&MonotonicClock).get(COMMANDS).copied();
-        let rates: Option<Vec<f64>> = self.servers.iter_mut().map(rate).collect();
-        Some(rates?.iter().map(|rate| (rate - OWN_COMMANDS).round().max(0.0) as u64).collect())
-    }
-}
-
-impl MessageHandler for NodeCounts<'_> {
+impl MessageHandler for ReplayProgress {
     fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
         match message {
-            Message::Ready { .. } => return vec![Control::Go],
-            Message::Sample(sample) => {
-                let is_whole = self.is_started && sample.length_ns >= SECOND_NS / 2;
-                let counts = self.count().filter(|_| is_whole);
-                self.seconds.extend(counts);
-                self.is_started = true;
+            Message::Ready { .. } => {
+                self.started.store(true, Ordering::Release);
+                return vec![Control::Go];
             }
-            Message::Replayed { replayed, .. } => self.replayed = Some(*replayed),
+            Message::Replayed { replayed, .. } => {
+                self.ended.store(true, Ordering::Release);
+                self.replayed = Some(*replayed);
+            }
             _ => {}
         }
         Vec::new()
