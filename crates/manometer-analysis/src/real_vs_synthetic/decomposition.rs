@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::curves::EngineResult;
 use super::estimate::Estimate;
-use super::load_names::{SHUFFLED, TRACE, ZIPF, one_size};
+use super::load_names::{SHUFFLED, SHUFFLED_OPERATIONS, TRACE, ZIPF, one_size};
 use super::misses::{SimulatedCache, miss_difference};
 use super::replays::CacheReplay;
 
@@ -22,6 +22,8 @@ pub enum Property {
     Locality,
     /// The sizes of values.
     Sizes,
+    /// Which operations which keys get.
+    Operations,
     /// How many requests each key gets.
     Popularity,
 }
@@ -33,6 +35,7 @@ impl Property {
             Self::Arrivals => "arrivals",
             Self::Locality => "locality",
             Self::Sizes => "sizes",
+            Self::Operations => "operations",
             Self::Popularity => "popularity",
         }
     }
@@ -121,13 +124,15 @@ fn grade(difference: &Estimate) -> Grade {
 }
 
 /// The loads between the trace and the Zipf load, each with the property that it lacks and the one before has. Without
-/// `sizes_differ` all values have one size, and no step takes that from the trace.
-pub fn steps_to_zipf(sizes_differ: bool) -> Vec<(Property, String)> {
-    let shuffled = (Property::Locality, SHUFFLED.to_owned());
-    if !sizes_differ {
-        return vec![shuffled, (Property::Popularity, ZIPF.to_owned())];
-    }
-    vec![shuffled, (Property::Sizes, one_size(SHUFFLED)), (Property::Popularity, one_size(ZIPF))]
+/// `sizes_differ` all values have one size, without `operations_differ` all requests have one operation, and no step takes
+/// that from the trace.
+pub fn steps_to_zipf(sizes_differ: bool, operations_differ: bool) -> Vec<(Property, String)> {
+    let sized = |load: &str| if sizes_differ { one_size(load) } else { load.to_owned() };
+    let mut steps = vec![(Property::Locality, SHUFFLED.to_owned())];
+    steps.extend(sizes_differ.then(|| (Property::Sizes, one_size(SHUFFLED))));
+    steps.extend(operations_differ.then(|| (Property::Operations, sized(SHUFFLED_OPERATIONS))));
+    steps.push((Property::Popularity, sized(ZIPF)));
+    steps
 }
 
 /// The decomposition of the miss ratio of each exactly simulated cache.

@@ -58,6 +58,16 @@ pub const CLOCK_OF_SECONDS: Rule = Rule {
     remedy: "Use a trace with finer times to judge bursts within a second.",
 };
 
+/// Many requests are for keys whose values change their size.
+pub const SIZES_VARY: Rule = Rule {
+    id: "sizes-vary",
+    severity: Severity::Warning,
+    threat: serious(ThreatTarget::Result, "values change their size, and each key was given its largest"),
+    source: "the trace",
+    meaning: "over 1 % of the requests are for keys whose values have several sizes in the trace; each key has its largest",
+    remedy: "Set `value_size`: with the largest of its sizes a key takes the more room the more popular it is.",
+};
+
 /// The trace of a comparison cannot be read to its end.
 pub const TRACE_DAMAGED: Rule = Rule {
     id: "trace-damaged",
@@ -95,6 +105,7 @@ pub(crate) const RULES: &[Rule] = &[
     REPLAY_FAILED,
     KEYS_NOT_MATCHED,
     ZIPF_FIT_POOR,
+    SIZES_VARY,
     CLOCK_OF_SECONDS,
     SPEED_UP_UNSURE,
     TOO_FEW_REPEATS,

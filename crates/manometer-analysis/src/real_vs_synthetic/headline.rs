@@ -16,8 +16,8 @@ pub struct GradedSentence {
 }
 
 /// The difference of the Zipf load from the trace on the exactly simulated cache where it is largest, among those with an
-/// interval if there are any. `is_threatened` says that something found threatens the loads, so that nothing is sound.
-pub fn headline(decompositions: &[Decomposition], is_threatened: bool) -> GradedSentence {
+/// interval if there are any.
+pub fn headline(decompositions: &[Decomposition]) -> GradedSentence {
     let exact = decompositions.iter().filter(|one| one.on == EXACT && one.result == ComparedResult::MissRatio);
     let known = exact.filter(|one| one.difference.mean.is_some());
     let rank = |one: &&Decomposition| (one.difference.ci_low.is_some(), one.difference.mean.unwrap_or(0.0).abs());
@@ -31,11 +31,10 @@ pub fn headline(decompositions: &[Decomposition], is_threatened: bool) -> Graded
             grade: Grade::Void,
         };
     };
-    let grade = if is_threatened { largest.grade.max(Grade::Indicative) } else { largest.grade };
-    GradedSentence { text: sentence(largest, grade), grade }
+    GradedSentence { text: sentence(largest), grade: largest.grade }
 }
 
-fn sentence(one: &Decomposition, grade: Grade) -> String {
+fn sentence(one: &Decomposition) -> String {
     let cache = percent_of(one.cache.unwrap_or(0.0));
     let mean = one.difference.mean.unwrap_or(0.0);
     let parts: Vec<String> = one
@@ -58,7 +57,7 @@ fn sentence(one: &Decomposition, grade: Grade) -> String {
             signed_points(&one.difference)
         );
     }
-    let marked = if grade == Grade::Sound { "" } else { " As an indication only." };
+    let marked = if one.grade == Grade::Sound { "" } else { " As an indication only." };
     format!(
         "Zipf-distributed keys miss {} ({}) than the trace {of}, of which {parts}.{marked}",
         more_or_fewer(mean),

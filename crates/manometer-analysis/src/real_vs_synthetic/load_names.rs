@@ -4,6 +4,8 @@
 pub const TRACE: &str = "trace";
 /// The requests of the trace in random order.
 pub const SHUFFLED: &str = "shuffled";
+/// The keys of the trace in random order, its operations in theirs: each key gets the mix of operations of the whole trace.
+pub const SHUFFLED_OPERATIONS: &str = "shuffled-operations";
 /// Zipf-distributed keys, fitted to the popularity of all keys of the trace.
 pub const ZIPF: &str = "zipf";
 /// Zipf-distributed keys, fitted to the miss-ratio curve of the trace.

@@ -27,7 +27,9 @@ pub use decomposition::{
 };
 pub use estimate::Estimate;
 pub use headline::{GradedSentence, headline, signed_points};
-pub use load_names::{LATEST, SHUFFLED, TRACE, UNIFORM, ZIPF, ZIPF_CURVE, one_size, shuffled_within};
+pub use load_names::{
+    LATEST, SHUFFLED, SHUFFLED_OPERATIONS, TRACE, UNIFORM, ZIPF, ZIPF_CURVE, one_size, shuffled_within,
+};
 pub use misses::{BinnedMisses, SimulatedCache, miss_difference};
 pub use replays::{CacheReplay, ComparedLoad};
 pub use slabs::{ONE_SIZE, SPREAD_SIZES, SlabComparison, SlabResult, slab_results};

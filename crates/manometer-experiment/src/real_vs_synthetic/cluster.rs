@@ -159,7 +159,9 @@ fn count(servers: &[Box<dyn Engine>], started: &AtomicBool, ended: &AtomicBool) 
     let mut samplers: Vec<_> = servers.iter().map(|server| server.state_sampler()).collect();
     let mut report = || {
         let rate = |server: &mut Box<dyn StateSampler + '_>| server.sample(&MonotonicClock).get(COMMANDS).copied();
-        let rates: Option<Vec<f64>> = samplers.iter_mut().map(rate).collect();
+        // Every server is asked, also after one that does not answer.
+        let rates: Vec<Option<f64>> = samplers.iter_mut().map(rate).collect();
+        let rates: Option<Vec<f64>> = rates.into_iter().collect();
         Some(rates?.iter().map(|rate| (rate - OWN_COMMANDS).round().max(0.0) as u64).collect::<Vec<u64>>())
     };
     while !started.load(Ordering::Acquire) && !is_ended() {

@@ -109,6 +109,7 @@ mod tests {
             keys: (0..61).map(key).collect(),
             requests: requests.collect(),
             times_ns: None,
+            resized: 0,
             damage: Vec::new(),
         };
         let caches = [0.01, 0.1, 0.4, 1.0];
@@ -128,6 +129,7 @@ mod tests {
             keys: (0..10).map(|id| Key { id, key_bytes: 10, value_bytes: if id == 0 { 910 } else { 10 } }).collect(),
             requests: (0..1000).map(|number| KeyRequest { key: number % 10, operation: Get }).collect(),
             times_ns: None,
+            resized: 0,
             damage: Vec::new(),
         };
         let load = LoadKind::Trace.make(&recorded, 1);

@@ -144,6 +144,7 @@ mod tests {
                 .map(|number| KeyRequest { key: number % 50, operation: TraceOperation::Get })
                 .collect(),
             times_ns,
+            resized: 0,
             damage: Vec::new(),
         }
     }

@@ -19,6 +19,8 @@ pub(super) enum LoadKind {
     Shuffled,
     /// Those of the trace in random order within each window of this many requests.
     ShuffledWithin(usize),
+    /// Its keys in random order, its operations in theirs: which operations a key gets is left to chance.
+    ShuffledOperations,
     /// The operations of the trace with newly drawn keys.
     Drawn(SyntheticKeys),
 }
@@ -55,7 +57,8 @@ impl Exponents {
 pub(super) fn simulated_loads(recorded: &RecordedTrace, exponents: Exponents) -> Vec<LoadChoice> {
     let windows = WINDOWS.into_iter().filter(|window| 2 * window < recorded.requests.len());
     let shuffled = windows.map(LoadKind::ShuffledWithin).chain([LoadKind::Shuffled]);
-    let kinds = [LoadKind::Trace].into_iter().chain(shuffled).chain(exponents.drawn());
+    let operations = recorded.operations_differ().then_some(LoadKind::ShuffledOperations);
+    let kinds = [LoadKind::Trace].into_iter().chain(shuffled).chain(operations).chain(exponents.drawn());
     let sizes: &[bool] = if recorded.sizes_differ() { &[false, true] } else { &[false] };
     kinds.flat_map(|kind| sizes.iter().map(move |one_size| LoadChoice { kind, one_size: *one_size })).collect()
 }
@@ -66,8 +69,9 @@ pub(super) fn replayed_loads(recorded: &RecordedTrace, exponents: Exponents) -> 
     let one_size = recorded.sizes_differ();
     let as_recorded = [LoadKind::Trace, LoadKind::Shuffled].map(|kind| LoadChoice { kind, one_size: false });
     let shuffled = one_size.then_some(LoadChoice { kind: LoadKind::Shuffled, one_size });
-    let drawn = exponents.drawn().map(|kind| LoadChoice { kind, one_size });
-    as_recorded.into_iter().chain(shuffled).chain(drawn).collect()
+    let operations = recorded.operations_differ().then_some(LoadKind::ShuffledOperations);
+    let others = operations.into_iter().chain(exponents.drawn()).map(|kind| LoadChoice { kind, one_size });
+    as_recorded.into_iter().chain(shuffled).chain(others).collect()
 }
 
 impl LoadChoice {
@@ -85,6 +89,7 @@ impl LoadKind {
             Self::Trace => results::TRACE.to_owned(),
             Self::Shuffled => results::SHUFFLED.to_owned(),
             Self::ShuffledWithin(requests) => results::shuffled_within(requests),
+            Self::ShuffledOperations => results::SHUFFLED_OPERATIONS.to_owned(),
             Self::Drawn(keys) => keys.name().to_owned(),
         }
     }
@@ -96,14 +101,23 @@ impl LoadKind {
             Self::Trace => of_trace(recorded.requests.clone()),
             Self::Shuffled => of_trace(shuffled(&recorded.requests, recorded.requests.len(), seed)),
             Self::ShuffledWithin(window) => of_trace(shuffled(&recorded.requests, window, seed)),
+            Self::ShuffledOperations => {
+                let keys = shuffled(&recorded.requests, recorded.requests.len(), seed);
+                of_trace(with_operations_of(&recorded.requests, keys.iter().map(|one| one.key)))
+            }
             Self::Drawn(distribution) => {
                 let drawn = draw(distribution, recorded, seed);
-                let request = |(one, key): (&KeyRequest, u32)| KeyRequest { key, operation: one.operation };
-                let requests = recorded.requests.iter().zip(drawn.picks).map(request).collect();
+                let requests = with_operations_of(&recorded.requests, drawn.picks);
                 Load { kind: self, requests, keys: drawn.keys, drawn_from: Some(drawn.drawn_from) }
             }
         }
     }
+}
+
+/// The operations of `requests`, in their order, for `keys`.
+fn with_operations_of(requests: &[KeyRequest], keys: impl IntoIterator<Item = u32>) -> Vec<KeyRequest> {
+    let request = |(one, key): (&KeyRequest, u32)| KeyRequest { key, operation: one.operation };
+    requests.iter().zip(keys).map(request).collect()
 }
 
 fn shuffled(requests: &[KeyRequest], window: usize, seed: u64) -> Vec<KeyRequest> {
@@ -156,7 +170,7 @@ mod tests {
         let key = |id| Key { id, key_bytes: 11, value_bytes: sizes(id) };
         let operation = |number| if number % 3 == 0 { TraceOperation::Put } else { TraceOperation::Get };
         let requests = (0..3000).map(|number| KeyRequest { key: number / 10, operation: operation(number) }).collect();
-        RecordedTrace { keys: (0..300).map(key).collect(), requests, times_ns: None, damage: Vec::new() }
+        RecordedTrace { keys: (0..300).map(key).collect(), requests, times_ns: None, resized: 0, damage: Vec::new() }
     }
 
     fn sorted(mut requests: Vec<KeyRequest>) -> Vec<(u32, TraceOperation)> {

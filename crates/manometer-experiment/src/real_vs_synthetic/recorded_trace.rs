@@ -37,6 +37,8 @@ pub(super) struct RecordedTrace {
     pub(super) requests: Vec<KeyRequest>,
     /// The time of each request, where all have one.
     pub(super) times_ns: Option<Vec<u64>>,
+    /// The requests for keys whose values have several sizes in the trace, of which the largest counts.
+    pub(super) resized: u64,
     /// Damage of the trace.
     pub(super) damage: Vec<String>,
 }
@@ -47,6 +49,7 @@ struct PartialKey {
     id: u64,
     key_bytes: u32,
     value_bytes: Option<u64>,
+    is_resized: bool,
 }
 
 #[derive(Debug, Default)]
@@ -63,14 +66,25 @@ impl TraceBuilder {
         let next = self.keys.len() as u32;
         let place = *self.places.entry(record.key).or_insert(next);
         if place == next {
-            self.keys.push(PartialKey { id: record.key, key_bytes: key_bytes(record), value_bytes: None });
+            self.keys.push(PartialKey {
+                id: record.key,
+                key_bytes: key_bytes(record),
+                value_bytes: None,
+                is_resized: false,
+            });
         }
         let key = &mut self.keys[place as usize];
         key.key_bytes = key.key_bytes.max(key_bytes(record));
+        key.is_resized |= key.value_bytes.zip(record.value_size).is_some_and(|(before, now)| before != now);
         key.value_bytes = key.value_bytes.max(record.value_size);
         self.times_ns.extend(record.time_ns);
         self.scans += u64::from(record.operation == TraceOperation::Scan);
         self.requests.push(KeyRequest { key: place, operation: record.operation });
+    }
+
+    /// The requests for keys whose values have several sizes.
+    fn resized(&self) -> u64 {
+        self.requests.iter().filter(|request| self.keys[request.key as usize].is_resized).count() as u64
     }
 }
 
@@ -98,10 +112,11 @@ impl RecordedTrace {
             }
         }
         let times_ns = std::mem::take(&mut builder.times_ns);
+        let resized = if settings.value_size.is_some() { 0 } else { builder.resized() };
         let (keys, requests) =
             finish(builder, settings.value_size).map_err(|reason| RealVsSyntheticError::unsuitable(path, reason))?;
         let times_ns = (times_ns.len() == requests.len()).then_some(times_ns);
-        Ok(Self { keys, requests, times_ns, damage })
+        Ok(Self { keys, requests, times_ns, resized, damage })
     }
 
     /// The number of requests of each key, descending.
@@ -121,6 +136,11 @@ impl RecordedTrace {
     pub(super) fn value_bytes_mean(&self) -> u64 {
         let sum: u64 = self.keys.iter().map(|key| key.value_bytes).sum();
         (sum as f64 / self.keys.len().max(1) as f64).round() as u64
+    }
+
+    /// Whether requests have different operations.
+    pub(super) fn operations_differ(&self) -> bool {
+        self.requests.windows(2).any(|pair| pair[0].operation != pair[1].operation)
     }
 
     /// Whether values have different sizes.

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_analysis::real_vs_synthetic::findings::{
-    CACHES_TOO_SMALL, CLOCK_OF_SECONDS, REPLAY_FAILED, TRACE_DAMAGED, findings, has_other_keys,
+    CACHES_TOO_SMALL, CLOCK_OF_SECONDS, REPLAY_FAILED, SIZES_VARY, TRACE_DAMAGED, findings, has_other_keys,
 };
 use manometer_analysis::real_vs_synthetic::{
     self as results, CacheReplay, ComparedLoad, Decomposition, EngineResult, HotSpots, LoadComparison, NodeLoad,
     ONE_SIZE, SPREAD_SIZES, SimulatedCache, SlabComparison, ZipfFits,
 };
+use manometer_measure::Grade;
 use manometer_measure::event::Finding;
 use tempfile::TempDir;
 
@@ -30,7 +31,7 @@ use crate::file::RealVsSynthetic;
 
 /// The most replays of a comparison: fewer where all values of the trace have one size.
 pub fn planned_replays_max(settings: &RealVsSynthetic) -> u32 {
-    let loads = if settings.value_size.is_some() { 6 } else { 7 };
+    let loads = if settings.value_size.is_some() { 7 } else { 8 };
     let curves = settings.engines.len() as u32 * settings.caches.len() as u32 * loads;
     let slabs = if settings.slabs.is_some() { 2 } else { 0 };
     settings.repeats * (curves + slabs)
@@ -104,14 +105,17 @@ pub fn run(
         }
         None => "complete",
     };
-    let steps = results::steps_to_zipf(recorded.sizes_differ());
+    let steps = results::steps_to_zipf(recorded.sizes_differ(), recorded.operations_differ());
     let mut decompositions = results::simulated_decompositions(&simulated, &settings.caches, &steps);
     for engine in &engine_results {
         decompositions.extend(results::engine_decompositions(engine, &replays, &settings.caches, &steps));
     }
     decompositions.extend(hot_spot_decompositions(&hot_spots));
     decompositions.extend(slab_decompositions(settings, &replays));
-    let headline = results::headline(&decompositions, is_threatened(&recorded, &loads));
+    if is_threatened(&recorded, &loads) {
+        decompositions.iter_mut().for_each(|one| one.grade = one.grade.max(Grade::Indicative));
+    }
+    let headline = results::headline(&decompositions);
     Ok(LoadComparison {
         manometer: env!("CARGO_PKG_VERSION"),
         experiment: settings.name.clone(),
@@ -206,7 +210,7 @@ fn requests_per_s(settings: &RealVsSynthetic, engines: &[EngineResult]) -> Optio
 
 /// What makes hot spots differ, computed and on the cluster.
 fn hot_spot_decompositions(spots: &HotSpots) -> impl Iterator<Item = Decomposition> {
-    let steps = results::steps_to_zipf(false);
+    let steps = results::steps_to_zipf(false, false);
     let computed: Vec<&NodeLoad> = spots.loads.iter().collect();
     let measured: Vec<&NodeLoad> = spots.measured.iter().map(|own| &own.nodes).collect();
     let both = [(computed, "computed"), (measured, "Redis Cluster")];
@@ -220,10 +224,19 @@ fn slab_decompositions(settings: &RealVsSynthetic, replays: &[CacheReplay]) -> V
     results::slab_decompositions("memcached", replays, SPREAD_SIZES, ONE_SIZE)
 }
 
-/// Whether something may have changed the difference of the Zipf load from the trace: damage, or another number of keys.
+/// The share of requests for keys of several sizes that is not reported.
+const RESIZED_SHARE: f64 = 0.01;
+
+/// Whether many values change their size.
+fn sizes_vary(recorded: &RecordedTrace) -> bool {
+    recorded.resized as f64 > RESIZED_SHARE * recorded.requests.len() as f64
+}
+
+/// Whether something may have changed the difference of the Zipf load from the trace: damage, values that change their size,
+/// or another number of keys.
 fn is_threatened(recorded: &RecordedTrace, loads: &[ComparedLoad]) -> bool {
     let zipf = loads.iter().find(|load| load.name == results::ZIPF);
-    !recorded.damage.is_empty() || zipf.is_some_and(|zipf| has_other_keys(zipf, loads))
+    !recorded.damage.is_empty() || sizes_vary(recorded) || zipf.is_some_and(|zipf| has_other_keys(zipf, loads))
 }
 
 /// Creates a temporary folder in the directory.
@@ -267,7 +280,12 @@ fn input_findings(recorded: &RecordedTrace, engines: &[CacheEngine], settings: &
                         bursts within a second.";
         CLOCK_OF_SECONDS.finding(None, sentence)
     });
-    damage.chain(coarse).chain(clock).collect()
+    let sizes = sizes_vary(recorded).then(|| {
+        let share = 100.0 * recorded.resized as f64 / recorded.requests.len() as f64;
+        let sentence = format!("{share:.0} % of the requests are for keys whose values change their size.");
+        SIZES_VARY.finding(None, &sentence)
+    });
+    damage.chain(coarse).chain(clock).chain(sizes).collect()
 }
 
 fn failure_finding(error: &RealVsSyntheticError) -> Finding {

@@ -151,7 +151,7 @@ mod tests {
         let key = |id| Key { id, key_bytes: 11, value_bytes: id };
         let requests =
             (0..20_000).map(|number| KeyRequest { key: number / 10, operation: TraceOperation::Get }).collect();
-        RecordedTrace { keys: (0..2000).map(key).collect(), requests, times_ns: None, damage: Vec::new() }
+        RecordedTrace { keys: (0..2000).map(key).collect(), requests, times_ns: None, resized: 0, damage: Vec::new() }
     }
 
     #[test]

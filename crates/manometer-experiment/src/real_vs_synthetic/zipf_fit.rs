@@ -140,6 +140,7 @@ mod tests {
             keys: (0..places.len() as u64).map(key).collect(),
             requests,
             times_ns: None,
+            resized: 0,
             damage: Vec::new(),
         }
     }

@@ -331,7 +331,7 @@ fn the_files_with_external_programs_are_right() {
 #[test]
 fn the_comparison_that_ships_is_right() {
     let folder = repository_file("experiments");
-    let (name, replays) = ("real-vs-synthetic.toml", 610);
+    let (name, replays) = ("real-vs-synthetic.toml", 710);
     let path = folder.join(name);
     assert!(file::RealVsSynthetic::has_kind(&path) && !file::RealVsSynthetic::has_kind(&folder.join("quick.toml")));
     let settings = file::RealVsSynthetic::load(&path, &[]).unwrap();

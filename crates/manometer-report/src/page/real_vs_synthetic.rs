@@ -311,7 +311,8 @@ fn arrivals(comparison: &LoadComparison) -> ChartContent {
 
 /// The difference of the Zipf load from the trace, and its parts.
 fn decompositions(comparison: &LoadComparison) -> String {
-    let properties = [Property::Arrivals, Property::Locality, Property::Sizes, Property::Popularity];
+    let properties =
+        [Property::Arrivals, Property::Locality, Property::Sizes, Property::Operations, Property::Popularity];
     let names = properties.iter().map(|property| property.name());
     let columns: Vec<&str> =
         ["Result", "On", "Cache", "Difference"].into_iter().chain(names).chain(["Verdict"]).collect();

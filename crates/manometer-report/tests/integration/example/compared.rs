@@ -102,12 +102,12 @@ pub fn compared() -> LoadComparison {
         measured: vec![measured],
         reason: None,
     };
-    let steps = steps_to_zipf(false);
+    let steps = steps_to_zipf(false, false);
     let mut decompositions = simulated_decompositions(&caches, &CACHES, &steps);
     decompositions.extend(engines.iter().flat_map(|engine| engine_decompositions(engine, &replays, &CACHES, &steps)));
     decompositions.extend(hot_spot_decomposition(&hot_spots.loads.iter().collect::<Vec<_>>(), "computed", &steps));
     decompositions.extend(slab_decompositions("memcached", &replays, SPREAD_SIZES, ONE_SIZE));
-    let headline = headline(&decompositions, false);
+    let headline = headline(&decompositions);
     let note = Finding::new("trace-damaged", Severity::Warning, "a <b>note</b>".to_owned());
     LoadComparison {
         manometer: "0.1.0",

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use manometer_analysis::real_vs_synthetic::LoadComparison;
+use manometer_analysis::real_vs_synthetic::findings::TRACE_DAMAGED;
 use manometer_experiment::file::RealVsSynthetic;
 use manometer_experiment::file::real_vs_synthetic::KIND;
 use manometer_experiment::real_vs_synthetic::{ComparisonProgress, planned_replays_max, run as perform};
@@ -53,7 +54,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(comparison) => {
             write(&out, &settings, &comparison)?;
             args.format.print(|| &comparison, || text::text(&comparison, &out))?;
-            Ok(if comparison.status == "complete" { ExitStatus::Done } else { ExitStatus::Failed })
+            let is_damaged = comparison.findings.iter().any(|finding| finding.id == TRACE_DAMAGED.id);
+            let is_done = comparison.status == "complete" && !is_damaged;
+            Ok(if is_done { ExitStatus::Done } else { ExitStatus::Failed })
         }
         Err(error) if error.is_wrong_request() => Ok(wrong_request(error)),
         Err(error) => Err(error.into()),
