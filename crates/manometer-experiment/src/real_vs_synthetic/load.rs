@@ -195,17 +195,29 @@ mod tests {
     }
 
     #[test]
+    fn shuffled_operations_leave_what_a_key_gets_to_chance() {
+        let recorded = recorded(|_| 5);
+        let shuffled = LoadKind::Shuffled.make(&recorded, 3);
+        let load = LoadKind::ShuffledOperations.make(&recorded, 3);
+        let keys = |requests: &[KeyRequest]| requests.iter().map(|one| one.key).collect::<Vec<_>>();
+        let operations = |requests: &[KeyRequest]| requests.iter().map(|one| one.operation).collect::<Vec<_>>();
+        assert_eq!(keys(&load.requests), keys(&shuffled.requests));
+        assert_eq!(operations(&load.requests), operations(&recorded.requests));
+        assert_ne!(load.requests, shuffled.requests);
+    }
+
+    #[test]
     fn loads_with_one_size_exist_where_sizes_differ() {
         let exponents = Exponents { all_keys: 0.9, curve: 1.1 };
         let names = |loads: Vec<LoadChoice>| loads.iter().map(|one| one.name()).collect::<Vec<_>>();
         let equal = names(simulated_loads(&recorded(|_| 5), exponents));
         let shuffled = ["shuffled-within-100", "shuffled-within-1000", "shuffled"];
         assert_eq!(equal[..4], [&["trace"][..], &shuffled[..]].concat());
-        assert_eq!(equal[4..], ["zipf", "zipf-curve", "uniform", "latest"]);
+        assert_eq!(equal[4..], ["shuffled-operations", "zipf", "zipf-curve", "uniform", "latest"]);
         let differ = recorded(|id| id);
-        assert_eq!(simulated_loads(&differ, exponents).len(), 16);
+        assert_eq!(simulated_loads(&differ, exponents).len(), 18);
         let replayed = names(replayed_loads(&differ, exponents));
-        assert_eq!(replayed[..4], ["trace", "shuffled", "shuffled, one size", "zipf, one size"]);
-        assert_eq!(names(replayed_loads(&recorded(|_| 5), exponents)).len(), 6);
+        assert_eq!(replayed[..4], ["trace", "shuffled", "shuffled, one size", "shuffled-operations, one size"]);
+        assert_eq!(names(replayed_loads(&recorded(|_| 5), exponents)).len(), 7);
     }
 }
