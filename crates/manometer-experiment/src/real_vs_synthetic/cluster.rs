@@ -24,8 +24,8 @@ use crate::file::RealVsSynthetic;
 const ENGINE: &str = "redis";
 /// The rate column of a server's state that counts requests.
 const COMMANDS: &str = "commands";
-/// The query of the state is a command itself.
-const OWN_COMMANDS: f64 = 1.0;
+/// A query of the state is a command itself: each second has that of the count, and that of the replay's own samples.
+const OWN_COMMANDS: f64 = 2.0;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The replays on the cluster: the trace with all arrivals, and the loads without locality and popularity at a constant rate.
