@@ -466,7 +466,7 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
 
     The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the distance of
     a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals over the repeats. The
-    panel *exact LRU* is simulated.
+    panel exact LRU is simulated.
 
     After Boza 2018, Figure 5.5.
 

@@ -20,7 +20,14 @@ pub fn one_size(load: &str) -> String {
     format!("{load}, one size")
 }
 
+const SHUFFLED_WITHIN: &str = "shuffled-within-";
+
 /// The trace shuffled within each window of `requests` requests.
 pub fn shuffled_within(requests: usize) -> String {
-    format!("shuffled-within-{requests}")
+    format!("{SHUFFLED_WITHIN}{requests}")
+}
+
+/// Whether `load` is the trace shuffled within windows.
+pub fn is_shuffled_within(load: &str) -> bool {
+    load.starts_with(SHUFFLED_WITHIN)
 }

@@ -28,7 +28,8 @@ pub use decomposition::{
 pub use estimate::Estimate;
 pub use headline::{GradedSentence, headline, signed_points};
 pub use load_names::{
-    LATEST, SHUFFLED, SHUFFLED_OPERATIONS, TRACE, UNIFORM, ZIPF, ZIPF_CURVE, one_size, shuffled_within,
+    LATEST, SHUFFLED, SHUFFLED_OPERATIONS, TRACE, UNIFORM, ZIPF, ZIPF_CURVE, is_shuffled_within, one_size,
+    shuffled_within,
 };
 pub use misses::{BinnedMisses, SimulatedCache, miss_difference};
 pub use replays::{CacheReplay, ComparedLoad};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use manometer_analysis::real_vs_synthetic::{
     Arrivals, ComparedResult, Decomposition, EXACT, EngineResult, Estimate, LoadComparison, NodeLoad, Property,
-    SlabComparison, TRACE,
+    SlabComparison, TRACE, is_shuffled_within,
 };
 use manometer_measure::human;
 use serde::Serialize;
@@ -105,9 +105,11 @@ fn curve_rows(comparison: &LoadComparison) -> Vec<CurveRow> {
     rows
 }
 
-/// The exactly simulated curves, those of one size left out where the recorded sizes differ.
+/// The exactly simulated curves. Those of one size are left out where the recorded sizes differ, and those of windows, so that
+/// each has a colour of its own; the table has them.
 fn exact_rows(comparison: &LoadComparison) -> Vec<CurveRow> {
-    let is_drawn = |load: &str| comparison.loads.iter().any(|one| one.name == load && !one.one_size);
+    let is_drawn =
+        |load: &str| !is_shuffled_within(load) && comparison.loads.iter().any(|one| one.name == load && !one.one_size);
     let row = |one: &manometer_analysis::real_vs_synthetic::SimulatedCache| CurveRow {
         engine: EXACT.to_owned(),
         load: one.load.clone(),
@@ -333,7 +335,7 @@ fn decompositions(comparison: &LoadComparison) -> String {
     };
     let rows: Vec<Vec<String>> = comparison.decompositions.iter().map(row).collect();
     let caption = "What changes from the trace to the synthetic load when one property after the other is lost: the order of \
-                   requests (locality), different sizes, the popularity of keys. Intervals of 95 %: of miss ratios together \
+                   requests (locality), different sizes, which operations which keys get, the popularity of keys. Intervals of 95 %: of miss ratios together \
                    over all caches, by blocks of time where it is simulated, by repeats where it is measured.";
     table("Why Zipf-distributed keys differ from the trace", caption, &columns, &rows)
 }
