@@ -164,8 +164,7 @@ mod tests {
 
     #[test]
     fn the_smallest_size_with_the_same_misses_is_enough() {
-        let flat: Vec<f64> = (0..11).map(|at| if at == 0 { 0.4404 } else { 0.4402 }).collect();
-        let found = choice(&flat);
+        let found = choice(&[0.44; 11]);
         assert_eq!(found.recommended.capacity, 1);
         let MemoryReason::NoKnee { from, until } = found.reason else { panic!("{:?}", found.reason) };
         assert_eq!((from, until.capacity), (None, 1));

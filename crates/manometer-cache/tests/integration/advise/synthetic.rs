@@ -138,7 +138,7 @@ fn of_a_loop_the_cliff_is_said() {
     let said = sentences(&found);
     let text = about(&said, "memory");
     assert!(text.contains("lru then misses 1.5 %: only compulsory (cold) misses."), "{text}");
-    assert!(text.contains("only 5.9 MiB and more help, with 5.8 MiB LRU misses 100.0 %."), "{text}");
+    assert!(text.contains("only 5.86 MiB and more help, with 5.75 MiB LRU misses 100.0 %."), "{text}");
     assert!(about(&said, "sensitivity").contains("would miss 100.0 % instead of 1.5 %"));
     assert_half_and_twice(&found, &|| trace(&keys));
 }
@@ -156,7 +156,7 @@ fn a_huge_object_does_not_make_the_memory_larger_than_small_ones_need() {
     let text = about(&said, "memory");
     let shown = |capacity: u64| percent(ExactMisses::of(&|| sized(&objects), &found, capacity).ratio("lru"));
     let size = memory.recommended.capacity;
-    assert!(size < 2000, "{text}");
+    assert!(size < 4096, "{text}");
     assert_eq!(shown(size), percent(memory.recommended.miss_ratio));
     assert_ne!(shown(size / 2), shown(size), "half is not enough: {}", about(&said, "sensitivity"));
     assert_eq!(memory.all.bytes, found.footprint as u64);
