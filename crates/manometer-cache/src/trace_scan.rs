@@ -5,6 +5,9 @@ use manometer_trace::{Record, TraceError, TraceOperation, TraceReader};
 use crate::error::CacheError;
 use crate::request::RequestFields;
 
+/// The most bytes that all requested objects may have together: no sum of sizes is then too large for 64 bits.
+pub(crate) const BYTES_MAX: u64 = 1 << 61;
+
 /// Numbers of requests that no simulation counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExcludedRequests {
@@ -46,14 +49,44 @@ pub(crate) struct TraceScan {
     pub(crate) damage: Option<TraceError>,
 }
 
+/// The object sizes of a trace so far.
+#[derive(Debug, Default)]
+struct SizeSum {
+    requests: u64,
+    bytes: u64,
+}
+
+impl SizeSum {
+    /// Adds the sizes of a batch.
+    fn add(&mut self, batch: &[Record]) -> Result<(), CacheError> {
+        for record in batch {
+            let size = record.value_size.unwrap_or(0);
+            self.requests += 1;
+            self.bytes = self.bytes.saturating_add(size);
+            if self.bytes > BYTES_MAX {
+                return Err(CacheError::Invalid(format!(
+                    "request {} has an object of {size} bytes, and all requests up to it have {} bytes or more: by size, \
+                     requests with up to {BYTES_MAX} bytes (2 EiB) together can be simulated",
+                    self.requests, self.bytes
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Reads a trace to its end, or to the first damaged record, and passes the requests a cache serves to `consume`, batch
 /// by batch, with the fields that are available: times are dropped when the first request has none.
+///
+/// # Errors
+/// `consume` refuses a batch, or sizes are needed and those of all requests have more than [`BYTES_MAX`] together.
 pub(crate) fn scan_trace(
     reader: &mut dyn TraceReader,
     mut details: RequestFields,
     mut consume: impl FnMut(&[Record], RequestFields) -> Result<(), CacheError>,
 ) -> Result<TraceScan, CacheError> {
     let (mut scan, mut batch, mut has_begun) = (TraceScan::default(), Vec::new(), false);
+    let mut sizes = SizeSum::default();
     loop {
         match reader.read(&mut batch) {
             Ok(0) => return Ok(scan),
@@ -66,6 +99,9 @@ pub(crate) fn scan_trace(
         has_begun = true;
         scan.excluded.remove_from(&mut batch, details);
         scan.requests += batch.len() as u64;
+        if details.sizes {
+            sizes.add(&batch)?;
+        }
         consume(&batch, details)?;
     }
 }

@@ -30,6 +30,17 @@ pub struct MissPoint {
 }
 
 impl MissPoint {
+    /// A point of a trace whose objects have a size of `footprint`.
+    pub(super) fn new(point: &CurvePoint, basis: &AdviceBasis, footprint: f64) -> Self {
+        Self {
+            capacity: point.capacity,
+            bytes: basis.bytes(point.capacity),
+            share: (point.capacity as f64 / footprint).min(1.0),
+            miss_ratio: point.miss_ratio,
+            error: point.error,
+        }
+    }
+
     pub(super) fn curve_point(&self) -> CurvePoint {
         CurvePoint { capacity: self.capacity, miss_ratio: self.miss_ratio, error: self.error }
     }
@@ -53,25 +64,32 @@ pub struct PolicyCurve {
 
 impl PolicyCurve {
     pub(super) fn new(policy: String, points: &[CurvePoint], basis: &AdviceBasis, footprint: f64) -> Self {
-        let point = |point: &CurvePoint| MissPoint {
-            capacity: point.capacity,
-            bytes: basis.bytes(point.capacity),
-            share: (point.capacity as f64 / footprint).min(1.0),
-            miss_ratio: point.miss_ratio,
-            error: point.error,
-        };
-        Self { policy, points: points.iter().map(point).collect() }
+        Self { policy, points: points.iter().map(|point| MissPoint::new(point, basis, footprint)).collect() }
     }
 }
 
-/// LRU's curve at all sizes, and the requests that no cache serves.
+/// LRU's curve at all sizes, up to the room for all objects, and the requests that no cache serves.
 ///
 /// # Errors
 /// The trace cannot be read, or has no request that a cache serves.
 pub fn lru_curve(opens: OpenTrace<'_>, basis: &AdviceBasis) -> Result<(MissRatioCurve, ExcludedRequests), CacheError> {
+    let (mut lru, excluded) = lru_at(opens, basis, &[])?;
+    if let Some(all) = lru.all {
+        lru.points.retain(|point| point.capacity < all.capacity);
+        lru.points.push(all);
+    }
+    Ok((lru, excluded))
+}
+
+/// LRU's curve at some capacities, or at all if there are none.
+pub(super) fn lru_at(
+    opens: OpenTrace<'_>,
+    basis: &AdviceBasis,
+    capacities: &[u64],
+) -> Result<(MissRatioCurve, ExcludedRequests), CacheError> {
     let wanted = CurveOptions {
         by_size: basis.by_size,
-        capacities: Vec::new(),
+        capacities: capacities.to_vec(),
         sampling: Some(basis.lru_sampling()),
         windows: None,
         seed: basis.seed,

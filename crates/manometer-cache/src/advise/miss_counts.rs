@@ -25,7 +25,7 @@ impl MissCounts {
     pub(super) fn add(&mut self, place: f64, group: u8, weight: u64) {
         self.by_time[((place * TIME_BINS as f64) as usize).min(TIME_BINS - 1)] += 1;
         self.by_keys[usize::from(group) % KEY_GROUPS] += 1;
-        self.weight += weight;
+        self.weight = self.weight.saturating_add(weight);
     }
 
     /// The number of misses.

@@ -26,6 +26,7 @@ pub(super) fn policy_sentence(verdict: &PolicyVerdict, ranking: &PolicyRanking, 
             format!("Use LRU: with {size} no policy misses at least {gain} less{}.", basis(ranking))
         }
         PolicyOutcome::AllFit => format!("Use LRU: with {size} all objects fit, and the policy makes no difference."),
+        PolicyOutcome::NoHits => "No policy is advised: with all objects cached, 100.0 % miss.".to_owned(),
         PolicyOutcome::TooShort => {
             let needed = match verdict.requests_needed {
                 Some(needed) => format!("about {} are needed", thousands(needed)),

@@ -20,6 +20,8 @@ pub enum PolicyOutcome {
     NoGain,
     /// All objects fit: no policy has to evict.
     AllFit,
+    /// No policy has hits, or too few to be shown.
+    NoHits,
     /// The trace is too short for the question.
     TooShort,
 }
@@ -79,12 +81,26 @@ impl PolicyVerdict {
         }
     }
 
+    /// The verdict where no cache has hits.
+    pub(super) fn without_hits() -> Self {
+        Self {
+            policy: "lru".to_owned(),
+            outcome: PolicyOutcome::NoHits,
+            best: "lru".to_owned(),
+            relative: 0.0,
+            error: None,
+            similar: Vec::new(),
+            uncompared: Vec::new(),
+            requests_needed: None,
+        }
+    }
+
     /// What the recommendation may be used for.
     pub fn grade(&self) -> Grade {
         match self.outcome {
             PolicyOutcome::Winner if !self.uncompared.is_empty() => Grade::Indicative,
             PolicyOutcome::Winner | PolicyOutcome::AllFit => Grade::Sound,
-            PolicyOutcome::NoGain | PolicyOutcome::NoClearWinner => Grade::Indicative,
+            PolicyOutcome::NoGain | PolicyOutcome::NoClearWinner | PolicyOutcome::NoHits => Grade::Indicative,
             PolicyOutcome::TooShort => Grade::Void,
         }
     }

@@ -187,9 +187,14 @@ impl PolicySample {
         Ok([1.0, 1.0 - off, 1.0 + off].map(|factor| ((small * factor).round() as u64).max(1)).to_vec())
     }
 
-    /// The miss ratio of a policy at a capacity, as exact as the sample is.
-    pub(super) fn point(&self, policy: &PolicySpec, lru: &CurvePoint) -> Option<CurvePoint> {
-        self.curves(std::slice::from_ref(policy), std::slice::from_ref(lru)).pop()?.pop()
+    /// Whether it has all keys, so that simulations are exact.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rate >= 1.0
+    }
+
+    /// The points of a policy at some capacities, simulated on the requests of the sample.
+    pub(super) fn simulated(&self, policy: &PolicySpec, capacities: &[u64]) -> Vec<CurvePoint> {
+        self.miniature().whole(std::slice::from_ref(policy), capacities).pop().unwrap_or_default()
     }
 
     /// The curves of policies at the sizes of LRU's, which is known for all keys. If the basis is a sample, a curve is
@@ -307,7 +312,7 @@ mod tests {
         let text: String = (0..200_000).map(|request| format!("{}\n", key(request))).collect();
         let sample = read(&text, 0.2);
         let exact = read(&text, 1.0);
-        let lru = exact.point(&PolicySpec::lru(), &at(4000, 0.0)).unwrap();
+        let lru = exact.simulated(&PolicySpec::lru(), &[4000])[0];
         let (exact, sampled) = (exact.rank(&lru).unwrap(), sample.rank(&lru).unwrap());
         assert!(sampled.requests < 60_000 && sampled.rate == 0.2);
         // Less than a hundredth is never advised on, and a miniature's own rounding may be as much.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::advice_verdict::AdviceVerdict;
 use super::memory::MemoryAdvice;
+use super::memory_choice::MemoryReason;
 use super::memory_sentences::{memory_sensitivity, memory_sentence};
 use super::paired_difference::BLOCKS_MIN;
 use super::policy_sentences::policy_sentence;
@@ -53,7 +54,7 @@ pub struct AdviceInputs<'a> {
 pub struct Recommendation {
     /// What it may be used for as a whole.
     pub verdict: AdviceVerdict,
-    /// The amount of memory in bytes.
+    /// The amount of memory in bytes; 0 if no cache reduces misses.
     pub memory_bytes: u64,
     /// The policy.
     pub policy: PolicyVerdict,
@@ -70,26 +71,32 @@ pub fn recommend(inputs: &AdviceInputs<'_>) -> Recommendation {
     let ssd = SsdVerdict::of(inputs.tiers, inputs.footprint_bytes);
     let memory_threats = memory_threats(inputs);
     let memory_grade = if memory_threats.is_empty() { Grade::Sound } else { Grade::Indicative };
+    // What was not read may differ from what was.
+    let limit = if inputs.is_whole { Grade::Sound } else { Grade::Indicative };
+    let (policy_grade, ssd_grade) = (inputs.policy.grade().max(limit), ssd.grade().max(limit));
     let verdict = verdict(inputs, memory_threats, &ssd);
     let mut sentences = Vec::new();
     let mut say = |about, grade, text| sentences.push(AdviceSentence { about, grade, text });
     let (memory, policy) = (inputs.memory, inputs.policy);
     let lru = inputs.ranking.of("lru").filter(|_| policy.policy != "lru").map(|lru| lru.miss_ratios[0]);
     say("memory", Some(memory_grade), memory_sentence(memory, lru));
-    say("policy", Some(policy.grade()), policy_sentence(policy, inputs.ranking, memory.recommended.bytes));
-    say("ssd", Some(ssd.grade()), ssd_sentence(&ssd, &inputs.prices));
+    say("policy", Some(policy_grade), policy_sentence(policy, inputs.ranking, memory.recommended.bytes));
+    say("ssd", Some(ssd_grade), ssd_sentence(&ssd, &inputs.prices));
     let fits = ssd.verdict == TierOutcome::DoesNotPay && ssd.reason.is_some();
     if let Some(text) = cheapest_sentence(inputs.tiers, inputs.prices.currency).filter(|_| !fits) {
         say("ssd", Some(Grade::Indicative), text);
     }
-    say("sensitivity", Some(memory_grade), memory_sensitivity(memory));
+    let has_hits = memory.reason != MemoryReason::NoHits;
+    if has_hits {
+        say("sensitivity", Some(memory_grade), memory_sensitivity(memory));
+    }
     if let Some(comparison) = ssd.priced() {
-        say("sensitivity", Some(ssd.grade()), ssd_sensitivity(comparison, inputs.varied));
+        say("sensitivity", Some(ssd_grade), ssd_sensitivity(comparison, inputs.varied));
     }
     cautions(inputs, fits).into_iter().for_each(|text| say("caution", None, text));
     Recommendation {
         verdict,
-        memory_bytes: memory.recommended.bytes,
+        memory_bytes: if has_hits { memory.recommended.bytes } else { 0 },
         policy: policy.clone(),
         ssd,
         cheapest: cheapest(inputs.tiers).map(|tier| tier.arrangement.clone()),
@@ -99,15 +106,18 @@ pub fn recommend(inputs: &AdviceInputs<'_>) -> Recommendation {
 
 /// What threatens the recommended amount of memory, as clauses.
 fn memory_threats(inputs: &AdviceInputs<'_>) -> Vec<String> {
-    let MemoryAdvice { knees, recommended, all, .. } = inputs.memory;
-    let all_fit = recommended.capacity == all.capacity;
+    let has_no_hits = inputs.memory.reason == MemoryReason::NoHits;
+    let all_fit = !has_no_hits && inputs.memory.all_fit();
+    let has_knee = matches!(inputs.memory.reason, MemoryReason::Knee | MemoryReason::BelowKnee);
+    let has_rest = !has_no_hits && !all_fit;
     let threats = [
         (!inputs.is_whole, "the trace is damaged"),
         (inputs.is_lru_sampled, "LRU's curve is of a sample of the keys"),
-        (knees.is_empty() && !all_fit, "LRU's curve has no knee"),
+        (has_no_hits, "a longer trace may request objects more often"),
+        (has_rest && !has_knee, "LRU's curve has no knee"),
         (all_fit, "a longer trace may touch more objects"),
         (
-            !all_fit && inputs.ranking.exchange * BLOCKS_MIN > 1.0,
+            has_rest && inputs.ranking.exchange * BLOCKS_MIN > 1.0,
             "the trace exchanges the content of the cache fewer than five times",
         ),
     ];
@@ -121,6 +131,7 @@ fn verdict(inputs: &AdviceInputs<'_>, mut reasons: Vec<String>, ssd: &SsdVerdict
         }
         PolicyOutcome::Winner | PolicyOutcome::AllFit => None,
         PolicyOutcome::NoClearWinner => Some("no policy is a clear winner"),
+        PolicyOutcome::NoHits => Some("caches have no hits"),
         PolicyOutcome::NoGain => Some("policies were compared on one trace"),
         PolicyOutcome::TooShort => Some("the trace is too short to compare policies"),
     };

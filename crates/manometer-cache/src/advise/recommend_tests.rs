@@ -2,6 +2,7 @@
 
 use manometer_measure::Grade;
 
+use super::memory::half_and_twice;
 use super::memory::tests::curve;
 use super::miss_counts::{MissCounts, TIME_BINS};
 use super::policy_verdict::PolicyOutcome;
@@ -45,8 +46,20 @@ fn plain() -> PolicyRanking {
     ranking(vec![ranked("lru", 0.0, Some(0.0))])
 }
 
+/// LRU's advice for a curve.
+fn memory(ratios: &[f64]) -> MemoryAdvice {
+    let curve = curve("lru", ratios);
+    let choice = MemoryChoice::of(&curve, |point| point.miss_ratio).unwrap();
+    let [half, twice] = half_and_twice(choice.recommended.capacity);
+    let beyond = MissPoint { capacity: twice, bytes: 4096 * twice, ..choice.all };
+    let mut points = curve.points.clone();
+    points.extend(Some(beyond).filter(|_| twice > choice.all.capacity));
+    points.retain(|point| [half, twice].contains(&point.capacity));
+    MemoryAdvice::new(choice, "lru", &ranking(Vec::new()), &points)
+}
+
 fn knee() -> MemoryAdvice {
-    memory(&curve("lru", &[1.0, 0.6, 0.1, 0.1, 0.1, 0.1])).unwrap()
+    memory(&[1.0, 0.6, 0.1, 0.1, 0.1, 0.1])
 }
 
 /// Disks, and an SSD cache with a throughput and the interval of its break-even price; its price is 1, from 0.8 to 1.25.
@@ -85,6 +98,7 @@ struct Case {
     footprint_bytes: u64,
     old_years: Option<f64>,
     has_reads: bool,
+    is_whole: bool,
 }
 
 impl Case {
@@ -97,6 +111,7 @@ impl Case {
             footprint_bytes: SMALL_MACHINE_MEMORY + 1,
             old_years: None,
             has_reads: true,
+            is_whole: true,
         }
     }
 
@@ -104,7 +119,7 @@ impl Case {
         let all_fit = self.memory.recommended.capacity == self.memory.all.capacity;
         recommend(&AdviceInputs {
             has_reads: self.has_reads,
-            is_whole: true,
+            is_whole: self.is_whole,
             is_lru_sampled: false,
             ranking: &self.ranking,
             policy: &PolicyVerdict::of(&self.ranking, all_fit),
@@ -184,7 +199,7 @@ fn an_estimate_from_a_sample_is_said_to_be_one() {
 #[test]
 fn where_all_objects_fit_no_policy_is_better() {
     let policies = vec![ranked("arc", -0.2, Some(0.1)), ranked("lru", 0.0, Some(0.0))];
-    let memory = memory(&curve("lru", &[0.25])).unwrap();
+    let memory = memory(&[0.25]);
     let made = Case { ranking: ranking(policies), memory, ..Case::new() }.decide();
     assert_eq!((made.policy.policy.as_str(), made.policy.outcome), ("lru", PolicyOutcome::AllFit));
     assert_eq!(sentences(&made, "policy"), "Use LRU: with 4 KiB all objects fit, and the policy makes no difference.");
@@ -201,21 +216,86 @@ fn memory_comes_with_the_effect_of_half_and_twice_as_much() {
     assert_eq!(sentences(&made, "memory"), text);
     let text = "Half the memory (8 KiB) would miss 60.0 % instead of 10.0 %; twice as much, 32 KiB, would miss 10.0 %.";
     assert_eq!(sentences(&made, "sensitivity"), text);
-    let even = memory(&curve("lru", &[1.0, 0.8, 0.6, 0.4, 0.2, 0.0])).unwrap();
+    let even = memory(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.0]);
     let made = Case { memory: even, ..Case::new() }.decide();
-    assert!(sentences(&made, "memory").contains("curve has no knee"), "{}", sentences(&made, "memory"));
-    assert!(sentences(&made, "sensitivity").starts_with("Half the memory is outside the measured curve"));
+    let text = "Use 8 KiB of memory, 6.2 % of the size of all objects: lru then misses 80.0 %. LRU's curve has no knee: more \
+                memory reduces LRU's misses up to 128 KiB, where 0.0 % miss. Choose by budget.";
+    assert_eq!(sentences(&made, "memory"), text);
+    assert!(
+        sentences(&made, "sensitivity").starts_with("Half the memory (4 KiB) would miss 100.0 % instead of 80.0 %")
+    );
     assert_eq!(made.verdict.reasons[0], "LRU's curve has no knee");
-    let steps = memory(&curve("lru", &[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1])).unwrap();
+    let steps = memory(&[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1]);
     let text = sentences(&Case { memory: steps, ..Case::new() }.decide(), "memory");
     assert!(text.ends_with("Smaller knees: 8 KiB (60.0 % miss with LRU)."), "{text}");
 }
 
 #[test]
+fn a_cliff_is_said() {
+    let made = Case { memory: memory(&[1.0, 1.0, 1.0, 1.0, 0.02]), ..Case::new() }.decide();
+    let text = "Use 64 KiB of memory, 100.0 % of the size of all objects: lru then misses 2.0 %: only compulsory (cold) \
+                misses. LRU's curve has a cliff there: only 64 KiB and more help, with 32 KiB LRU misses 100.0 %.";
+    assert_eq!(sentences(&made, "memory"), text);
+    let text = "Half the memory (32 KiB) would miss 100.0 % instead of 2.0 %; more memory would change nothing.";
+    assert_eq!(sentences(&made, "sensitivity"), text);
+    let made = Case { memory: memory(&[0.9, 0.9, 0.9, 0.9, 0.8, 0.1]), ..Case::new() }.decide();
+    let text = ": only compulsory (cold) misses. LRU's curve has a cliff there: with 64 KiB LRU still misses 80.0 %.";
+    assert!(sentences(&made, "memory").ends_with(text), "{}", sentences(&made, "memory"));
+}
+
+#[test]
+fn more_memory_is_not_said_to_help_where_it_does_not() {
+    let said = |ratios: &[f64]| sentences(&Case { memory: memory(ratios), ..Case::new() }.decide(), "memory");
+    let text = said(&[0.44; 6]);
+    assert!(text.starts_with("Use 4 KiB of memory, 3.1 % of the size of all objects: lru then misses 44.0 %. LRU's "));
+    let expected = "has no knee, and more memory does not help LRU: with all objects cached, 44.0 % still miss.";
+    assert!(text.ends_with(expected), "{text}");
+    let text = said(&[0.44001, 0.44001, 0.44001, 0.44001, 0.44001, 0.44, 0.44, 0.44, 0.44]);
+    assert!(text.starts_with("Use 4 KiB of memory") && text.contains("the misses of the last knee"), "{text}");
+    let text = said(&[0.7, 0.7, 0.7, 0.7, 0.6, 0.5]);
+    let expected =
+        "more memory reduces LRU's misses only from 64 KiB on, up to 128 KiB, where 50.0 % miss. Choose by budget.";
+    assert!(text.ends_with(expected), "{text}");
+    let text = said(&[0.7, 0.7, 0.7, 0.7, 0.7, 0.6]);
+    assert!(
+        text.ends_with("only 128 KiB and more reduce LRU's misses further, to 60.0 %. Choose by budget."),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_hits_no_memory_is_recommended() {
+    let mut case = Case { memory: memory(&[1.0, 1.0, 1.0]), ..Case::new() };
+    let made = case.decide();
+    let text = "No memory is recommended: no cache reduces misses, because every request is the first for its object.";
+    assert_eq!((sentences(&made, "memory").as_str(), made.memory_bytes), (text, 0));
+    assert_eq!(sentences(&made, "sensitivity"), "");
+    assert_eq!(made.verdict.reasons[0], "a longer trace may request objects more often");
+    case.memory = memory(&[1.0, 1.0, 0.9997]);
+    let text = "No memory is recommended: with all objects cached, 100.0 % still miss.";
+    assert_eq!(sentences(&case.decide(), "memory"), text);
+}
+
+#[test]
+fn of_a_damaged_trace_nothing_is_sound() {
+    let policies = vec![ranked("arc", -0.2, Some(0.05)), ranked("lru", 0.0, Some(0.0))];
+    let case = Case { ranking: ranking(policies), footprint_bytes: 1 << 20, ..Case::new() };
+    let sound =
+        |made: &Recommendation| made.sentences.iter().filter(|sentence| sentence.grade == Some(Grade::Sound)).count();
+    assert_eq!(sound(&case.decide()), 4);
+    let made = Case { is_whole: false, ..case }.decide();
+    assert_eq!((sound(&made), made.verdict.grade), (0, Grade::Indicative));
+    let made = Case { is_whole: false, memory: memory(&[0.25]), ..Case::new() }.decide();
+    assert_eq!((sound(&made), made.policy.outcome), (0, PolicyOutcome::AllFit));
+}
+
+#[test]
 fn memory_has_the_misses_of_the_recommended_policy() {
     let ranking = ranking(vec![ranked("arc", -0.2, Some(0.05)), ranked("lru", 0.0, Some(0.0))]);
-    let simulated = |point: &MissPoint| Some(crate::curve::CurvePoint { miss_ratio: 0.5, ..point.curve_point() });
-    let memory = knee().with_policy("arc", &ranking, simulated);
+    let curve = curve("lru", &[1.0, 0.6, 0.1, 0.1, 0.1, 0.1]);
+    let choice = MemoryChoice::of(&curve, |point| point.miss_ratio).unwrap();
+    let half = MissPoint { miss_ratio: 0.5, ..curve.points[1] };
+    let memory = MemoryAdvice::new(choice, "arc", &ranking, &[half]);
     let made = Case { ranking, memory, ..Case::new() }.decide();
     assert!(
         sentences(&made, "memory").contains("arc then misses 8.0 % (LRU 10.0 %)"),

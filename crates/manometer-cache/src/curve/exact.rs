@@ -27,6 +27,8 @@ struct ExactLruCurve<'a, D, W> {
     stack: LruStack<D, W>,
     hits: Vec<u64>,
     requests: u64,
+    /// The most that all keys weighed at any time.
+    largest: u64,
 }
 
 impl<'a, D: FenwickTree, W: Weight> ExactLruCurve<'a, D, W> {
@@ -40,6 +42,7 @@ impl<'a, D: FenwickTree, W: Weight> ExactLruCurve<'a, D, W> {
             stack: LruStack::new(),
             hits,
             requests: 0,
+            largest: 0,
         }
     }
 }
@@ -55,6 +58,7 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for ExactLruCurve<'_, D, W> {
             if let Some(depth) = self.stack.touch(*id, size_of(record, self.by_size)) {
                 self.hits[self.grid.index_at_least(depth)] += 1;
             }
+            self.largest = self.largest.max(self.stack.total());
         }
         Ok(())
     }
@@ -67,6 +71,12 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for ExactLruCurve<'_, D, W> {
             misses -= hits;
             CurvePoint { capacity: *capacity, miss_ratio: misses as f64 / self.requests as f64, error: None }
         });
-        MissRatioCurve { points: points.collect(), footprint, rate: 1.0, smallest: 0.0 }
+        let first_requests = self.requests - self.hits.iter().sum::<u64>();
+        let all = (self.requests > 0).then(|| CurvePoint {
+            capacity: self.largest,
+            miss_ratio: first_requests as f64 / self.requests as f64,
+            error: None,
+        });
+        MissRatioCurve { points: points.collect(), footprint, all, rate: 1.0, smallest: 0.0 }
     }
 }

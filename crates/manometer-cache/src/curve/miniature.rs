@@ -62,7 +62,10 @@ impl MiniatureSimulation<'_> {
             }
             None => self.whole(policies, &capacities),
         };
-        points.into_iter().map(|points| MissRatioCurve { points, footprint, rate: self.rate, smallest }).collect()
+        points
+            .into_iter()
+            .map(|points| MissRatioCurve { points, footprint, all: None, rate: self.rate, smallest })
+            .collect()
     }
 
     /// The smallest capacity that can be simulated.

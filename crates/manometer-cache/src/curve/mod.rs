@@ -60,6 +60,9 @@ pub struct MissRatioCurve {
     pub points: Vec<CurvePoint>,
     /// The size of all keys of the trace in objects or bytes; an estimate from a sample.
     pub footprint: f64,
+    /// Room for all objects at any time, which is more than `footprint` if objects shrink, and LRU's misses with it. `None`
+    /// for other policies, and without points.
+    pub all: Option<CurvePoint>,
     /// The share of the keys that was used in the end.
     pub rate: f64,
     /// The capacity below which the sample is too small, so that there are no points.

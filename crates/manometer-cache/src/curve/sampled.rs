@@ -80,7 +80,9 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for SampledLruCurve<'_, D, W> {
             let miss_ratio = misses as f64 / self.requests as f64 - hit_share * deep;
             Some(CurvePoint { capacity: *capacity, miss_ratio, error: (!is_exact).then_some(error * deep) })
         });
-        MissRatioCurve { points: points.collect(), footprint, rate, smallest: 0.0 }
+        let points: Vec<CurvePoint> = points.collect();
+        let all = points.last().map(|last| CurvePoint { capacity: footprint.ceil() as u64, ..*last });
+        MissRatioCurve { points, footprint, all, rate, smallest: 0.0 }
     }
 }
 
@@ -195,7 +197,7 @@ impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
             self.deep[group] += 1.0 / rate;
             if let Some(depth) = depth {
                 let between = (depth - own).saturating_sub(above.sampled) as f64 / rate;
-                let depth = above.weight + between.round() as u64 + own;
+                let depth = (above.weight + own).saturating_add(between.round() as u64);
                 self.hits[grid.index_at_least(depth)][group] += 1.0 / rate;
             }
         }

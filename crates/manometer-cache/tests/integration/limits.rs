@@ -2,8 +2,11 @@
 
 use manometer_cache::PolicySpec;
 use manometer_cache::admission::ADMISSIONS;
+use manometer_cache::curve::{CurveOptions, curves};
 use manometer_cache::policy::POLICIES;
-use manometer_cache::{CacheCounters, RequestSequence};
+use manometer_cache::request::RequestFields;
+use manometer_cache::{CacheCounters, CacheError, RequestSequence, Sampling};
+use manometer_trace::{ReadOptions, open_stream};
 
 fn choices() -> Vec<PolicySpec> {
     let plain = POLICIES.iter().map(|kind| kind.name.to_owned());
@@ -134,5 +137,44 @@ fn chance_is_the_seeds() {
         let misses = |seed| choice.create(50, &requests, false, seed).run(&requests).misses;
         assert_eq!(misses(1), misses(1), "{text}");
         assert!((2..9).any(|seed| misses(seed) != misses(1)), "{text} does not depend on the seed");
+    }
+}
+
+#[test]
+fn sizes_without_a_sum_are_refused() {
+    let text = format!("time,key,size,op\n0,1,{0},get\n1,2,8,get\n2,3,{0},get\n3,1,{0},get\n", 1_u64 << 60);
+    let opens = || {
+        let source = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
+        open_stream(source, &ReadOptions::default()).unwrap().reader
+    };
+    let refused = |error: CacheError| {
+        let text = error.to_string();
+        assert!(text.contains("request 3 has an object of 1152921504606846976 bytes"), "{text}");
+        assert!(text.contains("up to 2305843009213693952 bytes (2 EiB)"), "{text}");
+    };
+    let sizes = RequestFields { sizes: true, ..RequestFields::NONE };
+    refused(RequestSequence::read(&mut *opens(), sizes).unwrap_err());
+    for sampling in [Sampling::Full, Sampling::Rate(0.5), Sampling::Keys(100)] {
+        let wanted =
+            CurveOptions { by_size: true, capacities: Vec::new(), sampling: Some(sampling), windows: None, seed: 1 };
+        refused(curves(&mut *opens(), &["lru".parse().unwrap(), "arc".parse().unwrap()], &wanted).unwrap_err());
+    }
+    let by_count = CurveOptions { by_size: false, capacities: Vec::new(), sampling: None, windows: None, seed: 1 };
+    assert_eq!(curves(&mut *opens(), &["lru".parse().unwrap()], &by_count).unwrap().requests, 4, "sizes do not matter");
+}
+
+#[test]
+fn the_largest_sizes_are_simulated_in_every_way() {
+    let text = format!("time,key,size,op\n0,1,{0},get\n1,2,{0},get\n2,1,{0},get\n3,3,3,get\n", (1_u64 << 61) / 3);
+    let opens = || open_stream(Box::new(std::io::Cursor::new(text.clone().into_bytes())), &ReadOptions::default());
+    let all: Vec<PolicySpec> = choices();
+    for sampling in [Sampling::Full, Sampling::Rate(0.5), Sampling::Keys(100)] {
+        let wanted =
+            CurveOptions { by_size: true, capacities: Vec::new(), sampling: Some(sampling), windows: None, seed: 1 };
+        assert!(curves(&mut *opens().unwrap().reader, &all, &wanted).is_err(), "two bytes too many");
+        let text = text.replace("3,3,3,get\n", "");
+        let reader = open_stream(Box::new(std::io::Cursor::new(text.into_bytes())), &ReadOptions::default());
+        let drawn = curves(&mut *reader.unwrap().reader, &all, &wanted).unwrap();
+        assert_eq!(drawn.curves.len(), all.len());
     }
 }

@@ -123,9 +123,58 @@ fn a_damaged_trace_is_advised_on_as_far_as_it_was_read() {
     scene.write("damaged.csv", &(scene.read("sized.csv") + "6000,1,many,get\n"));
     let output = scene.run("cache advise damaged.csv --out page.html").status(1);
     output
-        .out_has(&["6 000 requests", "No SSD tier ", "the trace is damaged"])
+        .out_has(&["6 000 requests", "ssd (indicative): No SSD tier ", "the trace is damaged"])
         .err_has(&["the 6000 requests before it were read"]);
     assert!(scene.read("page.html").contains("The trace is damaged"));
+}
+
+#[test]
+fn of_a_damaged_trace_nothing_is_sound() {
+    let scene = scene();
+    scene.write("damaged.csv", &(scene.read("sized.csv") + "6000,1,many,get\n"));
+    let document = scene.run("cache advise damaged.csv --format json").status(1).json();
+    let sentences = document["recommendation"]["sentences"].as_array().unwrap();
+    assert!(sentences.len() > 3 && sentences.iter().all(|sentence| sentence["grade"] != "sound"), "{sentences:?}");
+}
+
+/// Sizes that have no sum are refused by every verb that adds them.
+#[test]
+fn sizes_that_are_too_large_are_refused() {
+    let scene = scene();
+    let size = 1_u64 << 62;
+    let huge: String = (0..8).map(|at| format!("{at},{},{},get\n", at % 4, size + at % 2 * (size / 2))).collect();
+    scene.write("huge.csv", &format!("time,key,size,op\n{huge}"));
+    scene.write("equal.csv", &format!("time,key,size,op\n0,1,{size},get\n1,2,{size},get\n2,1,{size},get\n"));
+    let request = "request 1 has an object of 4611686018427387904 bytes";
+    for (words, expected) in [
+        ("cache advise huge.csv", request),
+        ("cache curve huge.csv --size-aware", request),
+        ("cache simulate huge.csv --size-aware --policy lru --capacity 1GiB", request),
+        ("cache advise equal.csv", "2 objects of 4611686018427387904 bytes are too large together"),
+        (
+            "cache advise keys.txt --object-size 4611686018427387904",
+            "objects of 4611686018427387904 bytes are too large",
+        ),
+    ] {
+        scene.run(words).status(2).err_has(&[expected, "up to 2305843009213693952 bytes (2 EiB)"]);
+    }
+    scene.run("cache curve huge.csv").status(0);
+    scene.run("trace characterise huge.csv").status(0);
+}
+
+#[test]
+fn where_nothing_hits_no_memory_is_recommended() {
+    let scene = scene();
+    scene.write("unique.txt", &(0..5000).map(|key| format!("{key}\n")).collect::<String>());
+    let document = scene.run("cache advise unique.txt --format json").status(0).json();
+    assert_eq!(document["memory"]["reason"], json!({ "kind": "no-hits" }));
+    assert_eq!(document["recommendation"]["memory_bytes"], 0);
+    let output = scene.run("cache advise unique.txt").status(0);
+    output.out_has(&[
+        "No memory is recommended: no cache reduces misses",
+        "No policy is advised",
+        "Policies with 4 KiB",
+    ]);
 }
 
 #[test]

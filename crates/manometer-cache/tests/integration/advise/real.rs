@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use manometer_cache::advise::{CacheAnalysis, PolicyOutcome};
+use manometer_cache::advise::{CacheAnalysis, MemoryReason, PolicyOutcome};
 use manometer_measure::human::percent;
 use manometer_testing::real_data;
 use manometer_trace::{ReadOptions, TraceReader, open};
@@ -88,6 +88,7 @@ fn assert_policy_sentence(name: &str, found: &CacheAnalysis, exact: &ExactMisses
                 "{name}: {text}"
             );
         }
+        PolicyOutcome::NoHits => assert_eq!(percent(exact.ratio("lru")), "100.0 %", "{name}: {text}"),
         PolicyOutcome::AllFit => assert!(best >= 0.0, "{name}: {text}"),
         PolicyOutcome::TooShort => {
             let needed = policy.requests_needed.unwrap();
@@ -106,16 +107,25 @@ fn assert_memory_sentences(
     let (said, memory) = (sentences(found), &found.memory);
     let policy = memory.policy.as_str();
     let text = about(&said, "memory");
+    println!("{name}: {text}");
+    if memory.reason == MemoryReason::NoHits {
+        assert!(text.starts_with("No memory is recommended"), "{name}: {text}");
+        return;
+    }
     let missed = percent(exact.ratio(policy));
     assert!(text.contains(&format!("{policy} then misses {missed}")), "{name}: {text}");
     assert!(policy == "lru" || text.contains(&format!("LRU {}", percent(exact.ratio("lru")))), "{name}: {text}");
     let text = about(&said, "sensitivity");
     let at = |capacity| percent(ExactMisses::of(opens, found, capacity).ratio(policy));
-    if let Some(half) = memory.half {
-        assert!(has_all(text, &[at(half.capacity), missed]), "{name}: {text}");
+    let size = memory.recommended.capacity;
+    assert_eq!(memory.half.map(|half| half.capacity), Some(size / 2).filter(|half| *half > 0), "{name}");
+    assert_eq!(memory.twice.map(|twice| twice.capacity), Some(2 * size), "{name}");
+    if size > 1 {
+        assert!(has_all(text, &[at(size / 2), missed]), "{name}: {text}");
     }
-    if memory.twice.capacity > memory.recommended.capacity {
-        assert!(text.contains(&format!("would miss {}.", at(memory.twice.capacity))), "{name}: {text}");
+    match memory.all_fit() {
+        true => assert!(text.contains("more memory would change nothing"), "{name}: {text}"),
+        false => assert!(text.contains(&format!("would miss {}.", at(2 * size))), "{name}: {text}"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The recommendation as text.
 
 use manometer_cache::advise::{
-    Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind,
-    TierOutcome, TraceTraits,
+    Advice, MemoryReason, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult,
+    TierKind, TierOutcome, TraceTraits,
 };
 use manometer_measure::human::{bytes, percent};
 
@@ -101,8 +101,12 @@ fn policies(advice: &Advice) -> String {
         false => "simulated exactly on all keys".to_owned(),
     };
     let size = bytes(advice.memory.recommended.bytes);
+    let memory = match advice.memory.reason {
+        MemoryReason::NoHits => size,
+        _ => format!("the recommended memory, {size}"),
+    };
     format!(
-        "Policies with the recommended memory, {size}: the best of {} with the recommended one, and LRU, {basis}; ± is half \
+        "Policies with {memory}: the best of {} with the recommended one, and LRU, {basis}; ± is half \
          the 95 % interval for other such traffic, for all policies at once, – where the trace is too short for one; OPT is \
          the bound\n{shown}",
         ranking.policies.len()

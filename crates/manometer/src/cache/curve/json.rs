@@ -30,7 +30,7 @@ pub(super) fn document(args: &Args, result: &MissRatioCurves) -> Value {
 }
 
 fn curve(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> Map<String, Value> {
-    let MissRatioCurve { points, footprint, rate, smallest } = curve;
+    let MissRatioCurve { points, footprint, rate, smallest, .. } = curve;
     let knees = args.knee.then(|| knees(points).iter().map(point).collect::<Vec<Value>>());
     let fields = [
         ("policy", json!(policy.to_string())),
