@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use manometer_cache::advise::{
-    Advice, MissPoint, PolicyCurve, PolicyRank, PriceSummary, PricedTier, SensitivityChange, SensitivityResult,
-    TierKind, TierOutcome,
+    Advice, MemoryReason, MissPoint, PolicyCurve, PolicyRank, PriceSummary, PricedTier, SensitivityChange,
+    SensitivityResult, TierKind, TierOutcome,
 };
 use manometer_measure::{Grade, human};
 use serde::Serialize;
@@ -244,9 +244,10 @@ fn policies(advice: &Advice) -> String {
         true => format!("in miniature with {} of the keys", percent(ranking.rate)),
         false => "exactly, with all keys".to_owned(),
     };
+    let memory = if advice.memory.reason == MemoryReason::NoHits { "" } else { "the recommended memory, " };
     let caption = format!(
-        "The best of {} policies with the recommended one, LRU, and OPT as the bound, with the recommended memory, {}, \
-         simulated {basis}. After ± is half the 95 % interval for other such traffic, which holds for all policies at once; \
+        "The best of {} policies with the recommended one, LRU, and OPT, the bound of those that admit every request, with \
+         {memory}{}, simulated {basis}. After ± is half the 95 % interval for other such traffic, which holds for all policies at once; \
          there is none if the trace is too short.",
         ranking.policies.len(),
         human::bytes(advice.memory.recommended.bytes)
