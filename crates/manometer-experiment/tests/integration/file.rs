@@ -329,13 +329,15 @@ fn the_files_with_external_programs_are_right() {
 }
 
 #[test]
-fn the_comparison_that_ships_is_right() {
+fn the_comparisons_that_ship_are_right() {
     let folder = repository_file("experiments");
-    let (name, replays) = ("real-vs-synthetic.toml", 710);
-    let path = folder.join(name);
-    assert!(file::RealVsSynthetic::has_kind(&path) && !file::RealVsSynthetic::has_kind(&folder.join("quick.toml")));
-    let settings = file::RealVsSynthetic::load(&path, &[]).unwrap();
-    assert_eq!(manometer_experiment::real_vs_synthetic::planned_replays_max(&settings), replays);
+    assert!(!file::RealVsSynthetic::has_kind(&folder.join("quick.toml")));
+    for (name, replays) in [("real-vs-synthetic.toml", 710), ("real-vs-synthetic-simulated.toml", 0)] {
+        let path = folder.join(name);
+        assert!(file::RealVsSynthetic::has_kind(&path));
+        let settings = file::RealVsSynthetic::load(&path, &[]).unwrap();
+        assert_eq!(manometer_experiment::real_vs_synthetic::planned_replays_max(&settings), replays, "{name}");
+    }
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn speed_ups(comparison: &LoadComparison) -> ChartContent {
     let word = |row: &SpeedUpRow| format!("{}, {}: {} times", row.engine, row.load, or_gap(row.speed_up, text::number));
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
     let notes = if rows.is_empty() {
-        vec!["No speed-up was measured: it needs caches of two sizes.".to_owned()]
+        vec!["No speed-up was measured: it needs an engine, and caches of two sizes.".to_owned()]
     } else {
         Vec::new()
     };

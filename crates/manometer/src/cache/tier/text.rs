@@ -37,7 +37,12 @@ fn accuracy(outcomes: &[TierOutcome]) -> Option<String> {
         notes(arrangement, load).into_iter().map(move |note| format!("{name}, {workload}: {note}"))
     };
     let lines: Vec<String> = outcomes.iter().flat_map(of_each).collect();
-    (!lines.is_empty()).then(|| format!("\nNot to be concluded from these rows:\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| {
+        format!(
+            "\nNot to be concluded from these rows, as the model contradicts the cache thesis at scale 8:\n{}",
+            lines.join("\n")
+        )
+    })
 }
 
 fn speeds(outcomes: &[TierOutcome]) -> String {
