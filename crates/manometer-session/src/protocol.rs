@@ -59,6 +59,31 @@ pub struct Job {
     pub workload: WorkloadSettings,
 }
 
+impl Job {
+    /// The work of the only worker of `workload`, which keeps its data and ends with it.
+    pub fn alone(
+        name: &str,
+        directory: &std::path::Path,
+        existing: DatabaseReuse,
+        interval_ms: u64,
+        seed: u64,
+        workload: WorkloadSettings,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            directory: directory.to_owned(),
+            existing,
+            interval_ms,
+            seed,
+            removes: false,
+            waits: false,
+            clients: None,
+            share: None,
+            workload,
+        }
+    }
+}
+
 /// Clients that share one workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientGroup {

@@ -226,19 +226,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     }
 
     fn job(&self, name: &str, workload: WorkloadSettings, existing: DatabaseReuse, seed: u64) -> Job {
-        let (name, directory) = (name.to_owned(), self.experiment.directory.clone());
-        Job {
-            name,
-            directory,
-            existing,
-            interval_ms: SAMPLE_INTERVAL_MS,
-            seed,
-            removes: false,
-            waits: false,
-            clients: None,
-            share: None,
-            workload,
-        }
+        Job::alone(name, &self.experiment.directory, existing, SAMPLE_INTERVAL_MS, seed, workload)
     }
 }
 

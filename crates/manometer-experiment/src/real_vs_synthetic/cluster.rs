@@ -117,18 +117,8 @@ fn job(trace: &Path, address: &str, settings: &RealVsSynthetic, folder: &Path) -
         threads: Some(settings.threads),
         ..ReplaySettings::default()
     };
-    Job {
-        name: "cluster-client".to_owned(),
-        directory: folder.to_owned(),
-        existing: DatabaseReuse::Remake,
-        interval_ms: 1000,
-        seed: settings.seed,
-        removes: false,
-        waits: false,
-        clients: None,
-        share: None,
-        workload: WorkloadSettings::Replay(replay),
-    }
+    let workload = WorkloadSettings::Replay(replay);
+    Job::alone("cluster-client", folder, DatabaseReuse::Remake, 1000, settings.seed, workload)
 }
 
 /// The time between two checks whether a replay has started or ended.

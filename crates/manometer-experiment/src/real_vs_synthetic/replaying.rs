@@ -142,18 +142,8 @@ pub(super) fn run(
         on_miss: MissAction::Put,
         ..ReplaySettings::default()
     };
-    let job = Job {
-        name: NAME.to_owned(),
-        directory: directory.to_owned(),
-        existing: DatabaseReuse::Remake,
-        interval_ms: 1000,
-        seed: trial.seed,
-        removes: false,
-        waits: false,
-        clients: None,
-        share: None,
-        workload: WorkloadSettings::Replay(settings),
-    };
+    let workload = WorkloadSettings::Replay(settings);
+    let job = Job::alone(NAME, directory, DatabaseReuse::Remake, 1000, trial.seed, workload);
     let mut received = TrialTotals::default();
     let data = single::run(&job, interrupted, &mut received)?;
     data.database.map_or(Ok(()), |database| database.remove())?;

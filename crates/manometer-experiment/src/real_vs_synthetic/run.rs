@@ -29,7 +29,7 @@ use super::throughput;
 use super::zipf_fit;
 use crate::file::RealVsSynthetic;
 
-/// The most replays of a comparison: fewer where all values of the trace have one size.
+/// The most replays of a comparison: fewer where all values of the trace have one size, or all requests one operation.
 pub fn planned_replays_max(settings: &RealVsSynthetic) -> u32 {
     let loads = if settings.value_size.is_some() { 7 } else { 8 };
     let curves = settings.engines.len() as u32 * settings.caches.len() as u32 * loads;
@@ -90,28 +90,14 @@ pub fn run(
         let (found, error) = throughput::measure(settings, table, &recorded, exponent, path, interrupted, watch);
         (throughput, failure) = (Some(found), error);
     }
-    let throughput_runs = throughput.as_ref().map_or(0, |throughput| throughput.runs.len());
-    let planned_runs = settings.throughput.as_ref().map_or(0, |table| throughput::runs(settings, table));
     let mut all_findings = input_findings(&recorded, &engines, settings);
     all_findings.extend(failure.as_ref().map(failure_finding));
     all_findings.extend(findings(&engine_results, &loads, &replays, &zipf));
-    let status = match failure {
-        Some(_) => "failed",
-        None if replays.len() < plan.replays()
-            || hot_spots.measured.len() < cluster_replays
-            || throughput_runs < planned_runs =>
-        {
-            "interrupted"
-        }
-        None => "complete",
-    };
-    let steps = results::steps_to_zipf(recorded.sizes_differ(), recorded.operations_differ());
-    let mut decompositions = results::simulated_decompositions(&simulated, &settings.caches, &steps);
-    for engine in &engine_results {
-        decompositions.extend(results::engine_decompositions(engine, &replays, &settings.caches, &steps));
-    }
-    decompositions.extend(hot_spot_decompositions(&hot_spots));
-    decompositions.extend(slab_decompositions(settings, &replays));
+    let throughput_runs = throughput.as_ref().map_or(0, |throughput| throughput.runs.len());
+    let planned_runs = settings.throughput.as_ref().map_or(0, |table| throughput::runs(settings, table));
+    let measured = [replays.len(), hot_spots.measured.len(), throughput_runs];
+    let status = status(failure.is_some(), measured == [plan.replays(), cluster_replays, planned_runs]);
+    let mut decompositions = decompositions(settings, &recorded, &simulated, &engine_results, &replays, &hot_spots);
     if is_threatened(&recorded, &loads) {
         decompositions.iter_mut().for_each(|one| one.grade = one.grade.max(Grade::Indicative));
     }
@@ -127,12 +113,7 @@ pub fn run(
         decompositions,
         hot_spots: Some(hot_spots),
         throughput,
-        slabs: spread.zip(settings.slabs.as_ref()).map(|(spread, table)| SlabComparison {
-            classes: spread.classes(),
-            value_bytes_mean: spread.value_bytes_mean,
-            cache_bytes: table.memory.0,
-            loads: results::slab_results(&replays),
-        }),
+        slabs: spread.as_ref().and_then(|spread| slabs(settings, spread, &replays)),
         engine_spreads: results::engine_spreads(&engine_results),
         engines: engine_results,
         loads,
@@ -206,6 +187,42 @@ fn requests_per_s(settings: &RealVsSynthetic, engines: &[EngineResult]) -> Optio
     let points = &engines.first()?.curves.first()?.points;
     let rate = points.iter().find(|point| Some(point.cache) == largest)?.ops_per_s.mean?;
     Some(rate.round() as u64)
+}
+
+/// How a comparison ended.
+fn status(has_failed: bool, is_whole: bool) -> &'static str {
+    match (has_failed, is_whole) {
+        (true, _) => "failed",
+        (false, true) => "complete",
+        (false, false) => "interrupted",
+    }
+}
+
+/// Why the Zipf load differs from the trace, in every result.
+fn decompositions(
+    settings: &RealVsSynthetic,
+    recorded: &RecordedTrace,
+    simulated: &[SimulatedCache],
+    engines: &[EngineResult],
+    replays: &[CacheReplay],
+    spots: &HotSpots,
+) -> Vec<Decomposition> {
+    let (caches, steps) =
+        (&settings.caches, results::steps_to_zipf(recorded.sizes_differ(), recorded.operations_differ()));
+    let exact = results::simulated_decompositions(simulated, caches, &steps);
+    let of_engine = |engine: &EngineResult| results::engine_decompositions(engine, replays, caches, &steps);
+    let all = exact.into_iter().chain(engines.iter().flat_map(of_engine));
+    all.chain(hot_spot_decompositions(spots)).chain(slab_decompositions(settings, replays)).collect()
+}
+
+/// The comparison of value sizes, where the settings have one.
+fn slabs(settings: &RealVsSynthetic, spread: &SlabSpread, replays: &[CacheReplay]) -> Option<SlabComparison> {
+    Some(SlabComparison {
+        classes: spread.classes(),
+        value_bytes_mean: spread.value_bytes_mean,
+        cache_bytes: settings.slabs.as_ref()?.memory.0,
+        loads: results::slab_results(replays),
+    })
 }
 
 /// What makes hot spots differ, computed and on the cluster.

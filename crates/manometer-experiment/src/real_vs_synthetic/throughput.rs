@@ -79,7 +79,8 @@ fn run_all(
                     return Ok(());
                 }
                 watch(ComparisonProgress::ThroughputRun { load: name, threads: *threads, repeat });
-                let job = job(workload, settings.seed.wrapping_add(u64::from(repeat)), folder);
+                let seed = settings.seed.wrapping_add(u64::from(repeat));
+                let job = Job::alone("throughput", folder, DatabaseReuse::Remake, INTERVAL_MS, seed, workload);
                 let mut series = ThroughputSeries::default();
                 let data = single::run(&job, interrupted, &mut series)?;
                 data.database.map_or(Ok(()), |database| database.remove())?;
@@ -121,21 +122,6 @@ fn stationary(like: &Throughput, requests: u64, threads: u32) -> KvSettings {
         read_proportion: Some(like.read_share),
         update_proportion: Some(1.0 - like.read_share),
         ..KvSettings::default()
-    }
-}
-
-fn job(workload: WorkloadSettings, seed: u64, folder: &Path) -> Job {
-    Job {
-        name: "throughput".to_owned(),
-        directory: folder.to_owned(),
-        existing: DatabaseReuse::Remake,
-        interval_ms: INTERVAL_MS,
-        seed,
-        removes: false,
-        waits: false,
-        clients: None,
-        share: None,
-        workload,
     }
 }
 

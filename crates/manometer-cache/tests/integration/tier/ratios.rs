@@ -162,6 +162,7 @@ fn cheapest(speeds: &BTreeMap<Cell, f64>) -> Vec<String> {
 #[test]
 fn the_output_names_every_comparison_on_the_wrong_side() {
     let (ours, shipped) = (model_ratios(), model_accuracy());
+    assert_eq!(ours.len(), shipped.ratios.len());
     for (ours, shipped) in ours.iter().zip(&shipped.ratios) {
         let same = (&ours.workload, ours.kind, &ours.of, &ours.by)
             == (&shipped.workload, shipped.kind, &shipped.of, &shipped.by);
