@@ -121,7 +121,7 @@ impl Trace {
             write_trace(&mut *self.reader_with(&options)?, &out, format)
         });
         let written = written.map_err(error::trace)?;
-        let WriteSummary { requests, format, losses, damage } = written;
+        let WriteSummary { requests, format, losses, damage, .. } = written;
         let damage = damage_json(damage.as_ref());
         Ok(json!({ "requests": requests, "format": format, "losses": losses.0, "damage": damage }).to_string())
     }

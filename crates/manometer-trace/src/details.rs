@@ -31,6 +31,14 @@ pub struct RequestDetails<'a> {
     pub is_joined: bool,
 }
 
+impl RequestDetails<'_> {
+    /// What is left of them where the keys get other names. A command has the keys' names in it: the requests of one, which
+    /// `of_command` says, then stand alone.
+    pub(crate) fn without_names(self, of_command: bool) -> Self {
+        Self { key: None, scan_end: None, command: None, is_joined: self.is_joined && !of_command, ..self }
+    }
+}
+
 /// The details of the requests of one batch.
 #[derive(Debug, Default)]
 pub struct BatchDetails {
@@ -64,14 +72,19 @@ impl BatchDetails {
         }
     }
 
+    /// The requests of the command that begins with the request `from`, of a batch of `records`.
+    pub(crate) fn command(&self, from: usize, records: usize) -> Range<usize> {
+        let joined = self.requests.iter().skip(from + 1).take_while(|request| request.is_joined).count();
+        from..(from + 1 + joined).min(records)
+    }
+
     /// The details of those requests of the batch for which `kept` is true. A command of which a request is left out
     /// would ask for more than what is left: its other requests then stand alone, without it.
     pub(crate) fn selected(&self, kept: &[bool]) -> Self {
         let mut requests = Vec::with_capacity(kept.len());
         let mut from = 0;
         while from < kept.len() {
-            let joined = self.requests.iter().skip(from + 1).take_while(|request| request.is_joined).count();
-            let command = from..(from + 1 + joined).min(kept.len());
+            let command = self.command(from, kept.len());
             let is_whole = kept[command.clone()].iter().all(|kept| *kept);
             for at in command.clone().filter(|at| kept[*at]) {
                 let mut request = self.requests.get(at).cloned().unwrap_or_default();
@@ -83,6 +96,21 @@ impl BatchDetails {
             from = command.end;
         }
         Self { bytes: self.bytes.clone(), requests }
+    }
+
+    /// Appends the request at the place `at` of the batch.
+    pub(crate) fn push(&mut self, at: usize, request: &RequestDetails<'_>) {
+        let RequestDetails { key, scan_end, scan_length, is_backward, command, is_joined } = *request;
+        let ranges = DetailRanges {
+            key: key.map(|key| self.keep(key)),
+            scan_end: scan_end.map(|end| self.keep(end)),
+            scan_length,
+            is_backward,
+            command: command.map(|command| self.keep(command)).unwrap_or_default(),
+            is_joined,
+        };
+        self.requests.resize_with(at, DetailRanges::default);
+        self.requests.push(ranges);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -214,6 +242,26 @@ mod tests {
         assert_eq!(of(&[false, true, true, true, false, false]), "00b 00c 00d");
         assert_eq!(of(&[false; 6]), "");
         assert_eq!(DetailCollector::default().batch().selected(&[true, false]).of(0), RequestDetails::default());
+    }
+
+    #[test]
+    fn pushed_details_are_those_of_the_request() {
+        let command = RequestDetails { key: Some(b"a"), command: Some(b"*1"), ..RequestDetails::default() };
+        let scan = RequestDetails {
+            key: Some(b"b"),
+            scan_end: Some(b"z"),
+            scan_length: Some(7),
+            is_backward: true,
+            is_joined: true,
+            ..RequestDetails::default()
+        };
+        let mut batch = BatchDetails::default();
+        batch.push(0, &command);
+        batch.push(2, &scan);
+        assert_eq!([batch.of(0), batch.of(1), batch.of(2)], [command, RequestDetails::default(), scan]);
+        let nameless = RequestDetails { scan_length: Some(7), is_backward: true, ..RequestDetails::default() };
+        assert_eq!(scan.without_names(true), nameless);
+        assert_eq!(scan.without_names(false), RequestDetails { is_joined: true, ..nameless });
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod character;
 mod columns;
 pub mod csv_columns;
 pub mod details;
+mod dropped_fields;
 pub mod error;
 pub mod form;
 pub mod format;

@@ -1,6 +1,7 @@
 //! Trace readers: batches of records, and the reason why there are no more.
 
 use crate::details::{BatchDetails, DetailCollector, Kept};
+use crate::dropped_fields::DroppedFields;
 use crate::error::{RecordFault, TraceError};
 use crate::key::{KeyTable, Keys};
 use crate::record::Record;
@@ -37,6 +38,11 @@ pub trait TraceReader: Send {
     /// ([`ReadOptions::keep_details`](crate::ReadOptions::keep_details)).
     fn details(&self) -> Option<&BatchDetails> {
         None
+    }
+
+    /// What transforms of the trace could not carry so far.
+    fn dropped(&self) -> DroppedFields {
+        DroppedFields::default()
     }
 }
 

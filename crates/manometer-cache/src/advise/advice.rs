@@ -69,12 +69,19 @@ pub struct PriceSummary {
     pub is_per_gb: bool,
 }
 
+impl PriceSummary {
+    /// What a cost is in.
+    pub fn cost_unit(&self) -> String {
+        if self.is_per_gb { format!("{} per GB of data", self.currency) } else { self.currency.clone() }
+    }
+}
+
 /// The arrangements that reach the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GoalSummary {
     /// The goals as given.
     pub goals: Vec<String>,
-    /// The arrangements that reach it with their costs, cheapest first.
+    /// The arrangements that reach it with their costs ([`PriceSummary::cost_unit`]), cheapest first.
     pub meeting: Vec<(String, f64)>,
 }
 

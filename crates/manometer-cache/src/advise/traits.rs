@@ -19,10 +19,12 @@ pub struct TraceTraits {
     pub writes_share: f64,
     /// The share of deletes and discards.
     pub drops_share: f64,
-    /// The exponent of the best fit of Zipf's law.
+    /// The exponent of the best fit of Zipf's law to the head, the most popular keys: the tail is not fitted.
     pub zipf_exponent: Option<f64>,
     /// Its standard error.
     pub zipf_error: Option<f64>,
+    /// The number of keys of the head: those of ten requests and more, at most 10,000.
+    pub zipf_keys: Option<usize>,
     /// Why there is no exponent.
     pub zipf_reason: Option<String>,
     /// The share of keys requested once.
@@ -57,6 +59,7 @@ impl TraceTraits {
             drops_share,
             zipf_exponent: zipf.map(|zipf| zipf.exponent),
             zipf_error: zipf.map(|zipf| zipf.standard_error),
+            zipf_keys: zipf.map(|zipf| zipf.ranks),
             zipf_reason: report.popularity.as_ref().and_then(|popularity| popularity.zipf_reason.clone()),
             one_hit_keys_share: wonders.map(|wonders| wonders.keys_share),
             one_hit_requests_share: wonders.map(|wonders| wonders.requests_share),

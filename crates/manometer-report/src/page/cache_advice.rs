@@ -102,7 +102,7 @@ fn decision(advice: &Advice) -> String {
         let goals = goal.goals.join(" and ");
         match goal.meeting.first() {
             Some((name, cost)) => {
-                let cost = format!("{} {}", text::number(*cost), advice.prices.currency);
+                let cost = format!("{} {}", text::number(*cost), advice.prices.cost_unit());
                 item("info", "Goal", &format!("The cheapest to reach {goals} is {name}, at {cost}."));
             }
             None => item("warning", "Goal", &format!("No arrangement reaches {goals}.")),
@@ -114,8 +114,11 @@ fn decision(advice: &Advice) -> String {
 fn character(advice: &Advice) -> String {
     let traits = &advice.character;
     let or_gap = |value: Option<String>| value.unwrap_or_else(|| "not in the trace".to_owned());
-    let zipf = match (traits.zipf_exponent, traits.zipf_error) {
-        (Some(exponent), Some(error)) => format!("Zipf's exponent {exponent:.2} ± {error:.2}"),
+    let zipf = match (traits.zipf_exponent, traits.zipf_error, traits.zipf_keys) {
+        (Some(exponent), Some(error), Some(keys)) => format!(
+            "Zipf's exponent {exponent:.2} ± {error:.2} of the head, the {} most requested keys",
+            text::count(keys as u64)
+        ),
         _ => format!("no Zipf fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
     };
     let rows = [

@@ -6,6 +6,9 @@ use std::str::FromStr;
 use siphasher::sip::SipHasher24;
 
 use super::Input;
+use super::nameless::nameless;
+use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::reader::TraceReader;
 use crate::record::Record;
@@ -43,17 +46,20 @@ impl FromStr for Secret {
     }
 }
 
-/// A trace with hashed keys and clients. Offsets on devices are kept, since they show only seeks and sequential runs.
+/// A trace with hashed keys and clients, without commands and bounds of scans, which have keys in them. Offsets on devices
+/// are kept, since they show only seeks and sequential runs.
 pub struct Anonymise {
     input: Input,
     secret: Secret,
     places: u64,
+    details: Option<BatchDetails>,
+    dropped: DroppedFields,
 }
 
 impl Anonymise {
     /// Hashes `input` with `secret`.
     pub fn new(input: Input, secret: Secret) -> Self {
-        Self { input, secret, places: 0 }
+        Self { input, secret, places: 0, details: None, dropped: DroppedFields::default() }
     }
 
     /// The number of block requests whose offsets were kept.
@@ -74,11 +80,26 @@ impl TraceReader for Anonymise {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         let read = self.input.read(batch)?;
         batch.iter_mut().for_each(|record| self.anonymise(record));
+        self.details = self.input.details().map(|details| nameless(details, read, &mut self.dropped));
         Ok(read)
     }
 
     fn skipped(&self) -> u64 {
         self.input.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.input.lost()
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.details.as_ref()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        let mut dropped = self.input.dropped();
+        dropped.add(&self.dropped);
+        dropped
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::Input;
 use super::merge::Merge;
+use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::missing::MissingKeys;
@@ -16,6 +18,7 @@ pub struct MissingInserts {
     missing: Vec<Record>,
     /// The trace as it was read, for its key texts.
     read: Input,
+    dropped: DroppedFields,
     damage: Option<TraceError>,
 }
 
@@ -26,19 +29,23 @@ impl MissingInserts {
     /// It cannot be read, or has too many keys.
     pub fn read(mut trace: Input) -> Result<Self, TraceError> {
         let (mut keys, mut damage, mut batch) = (MissingKeys::default(), None, Vec::new());
+        let mut dropped = DroppedFields::default();
         loop {
             match trace.read(&mut batch) {
-                Ok(0) => return Ok(Self { missing: keys.into_inserts(), read: trace, damage }),
+                Ok(0) => break,
                 Ok(_) => {
-                    for record in batch.iter().filter(|record| !record.operation.is_block()) {
-                        keys.add(record);
-                    }
+                    add_batch(&mut keys, &batch, trace.details(), &mut dropped);
                     keys.need_room()?;
                 }
                 Err(error @ TraceError::Damaged { .. }) => damage = Some(error),
                 Err(error) => return Err(error),
             }
         }
+        let missing = keys.into_inserts();
+        for insert in &missing {
+            dropped.count(insert.value_size.is_none(), "size of an inserted value, which no request for its key has");
+        }
+        Ok(Self { missing, read: trace, dropped, damage })
     }
 
     /// The number of missing inserts.
@@ -79,7 +86,28 @@ impl MissingInserts {
     }
 
     fn listed(self) -> RecordList {
-        RecordList { records: self.missing, next: 0, read: self.read, damage: self.damage }
+        let Self { missing, read, dropped, damage } = self;
+        RecordList { records: missing, next: 0, read, dropped, damage }
+    }
+}
+
+/// Adds the requests of a batch that are for keys, and counts the inserts of keys that a recorded command is the first to
+/// use.
+fn add_batch(
+    keys: &mut MissingKeys,
+    batch: &[Record],
+    details: Option<&BatchDetails>,
+    dropped: &mut DroppedFields,
+) {
+    let mut of_command = false;
+    for (at, record) in batch.iter().enumerate() {
+        let request = details.map(|details| details.of(at)).unwrap_or_default();
+        if !request.is_joined {
+            of_command = request.command.is_some();
+        }
+        let is_missing = !record.operation.is_block() && keys.add(record);
+        let what = "type of an inserted value that a recorded command uses first, perhaps no string";
+        dropped.count(is_missing && of_command, what);
     }
 }
 
@@ -88,6 +116,7 @@ struct RecordList {
     records: Vec<Record>,
     next: usize,
     read: Input,
+    dropped: DroppedFields,
     damage: Option<TraceError>,
 }
 
@@ -105,5 +134,8 @@ impl TraceReader for RecordList {
 
     fn keys(&self) -> Option<&KeyTable> {
         self.read.keys()
+    }
+    fn dropped(&self) -> DroppedFields {
+        self.dropped.clone()
     }
 }

@@ -1,9 +1,13 @@
 //! Intensifies a trace: overlays its parts, so that it is as many times heavier and shorter.
 
 use super::Input;
+use super::filtered::Filtered;
 use super::merge::Merge;
+use super::nameless::nameless;
 use super::rename::rename;
 use super::span::TraceSpan;
+use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::reader::TraceReader;
 use crate::record::Record;
@@ -25,48 +29,76 @@ pub fn intensify(
     if !(1..=PARTS_MAX).contains(&parts) {
         return Err(TraceError::Wrong(format!("{parts} parts: write 1 to {PARTS_MAX}")));
     }
-    let inputs =
-        (0..parts).map(|part| Ok(Box::new(TracePart { input: open()?, span, part, parts, ended: false }) as Input));
+    let inputs = (0..parts).map(|part| {
+        let bounds = PartBounds { span, part, parts, ended: false };
+        let input = Filtered::new(open()?);
+        Ok(Box::new(TracePart { input, bounds, details: None, dropped: DroppedFields::default() }) as Input)
+    });
     Ok(Merge::new(inputs.collect::<Result<_, TraceError>>()?))
 }
 
-/// One part of a trace, shifted to time zero.
+/// One part of a trace, shifted to time zero, without what names keys.
 struct TracePart {
-    input: Input,
+    input: Filtered,
+    bounds: PartBounds,
+    details: Option<BatchDetails>,
+    dropped: DroppedFields,
+}
+
+/// Which part of a trace it is, and whether it has ended.
+struct PartBounds {
     span: TraceSpan,
     part: u32,
     parts: u32,
     ended: bool,
 }
 
-impl TracePart {
+impl PartBounds {
     fn keeps(&mut self, record: &Record) -> bool {
         let part = self.span.part_of(record.time_ns.unwrap_or(self.span.first_ns), self.parts);
         // If times never go back, this part ends when the next one starts.
         self.ended |= part > self.part && self.span.times_backward == 0;
         part == self.part
     }
+
+    fn shift(&self, record: &Record) -> Result<Record, TraceError> {
+        let begin = self.span.part_begin_ns(self.part, self.parts);
+        let renamed = rename(record, self.part, self.parts)?;
+        Ok(Record { time_ns: renamed.time_ns.map(|time| time - begin), ..renamed })
+    }
 }
 
 impl TraceReader for TracePart {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         batch.clear();
-        while !self.ended && batch.is_empty() {
-            if self.input.read(batch)? == 0 {
+        while !self.bounds.ended && batch.is_empty() {
+            if !self.input.read_batch(batch, |record| Ok(self.bounds.keeps(record)))? {
                 return Ok(0);
             }
-            batch.retain(|record| self.keeps(record));
         }
-        let begin = self.span.part_begin_ns(self.part, self.parts);
         for record in batch.iter_mut() {
-            *record = rename(record, self.part, self.parts)?;
-            record.time_ns = record.time_ns.map(|time| time - begin);
+            *record = self.bounds.shift(record)?;
         }
+        let recorded = self.input.details();
+        if let Some(recorded) = recorded {
+            (0..batch.len()).for_each(|at| self.dropped.count_key_text(&recorded.of(at)));
+        }
+        self.details = recorded.map(|recorded| nameless(recorded, batch.len(), &mut self.dropped));
         Ok(batch.len())
     }
 
     fn skipped(&self) -> u64 {
         // Skipped entries count once, not once per part.
-        if self.part == 0 { self.input.skipped() } else { 0 }
+        if self.bounds.part == 0 { self.input.input.skipped() } else { 0 }
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.details.as_ref()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        let mut dropped = self.input.dropped();
+        dropped.add(&self.dropped);
+        dropped
     }
 }

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Input;
+use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::{BATCH_RECORDS, TraceReader};
@@ -11,8 +13,8 @@ use crate::record::Record;
 
 /// Traces merged by time; at equal times the trace named first comes first.
 ///
-/// Each trace keeps its own order: a request whose time goes back is emitted at once. A damaged trace ends there, and
-/// its error is returned when all others have ended.
+/// Each trace keeps its own order: a request whose time goes back is emitted at once, and the requests of a command one
+/// after the other. A damaged trace ends there, and its error is returned when all others have ended.
 pub struct Merge {
     inputs: Vec<MergeInput>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
@@ -20,6 +22,7 @@ pub struct Merge {
     damaged: Option<usize>,
     damage: Option<TraceError>,
     keys: Option<KeyTable>,
+    details: Option<BatchDetails>,
 }
 
 /// A trace and its buffered records.
@@ -34,7 +37,8 @@ impl Merge {
     pub fn new(inputs: Vec<Input>) -> Self {
         let sides = inputs.into_iter().map(|input| MergeInput { input, batch: Vec::new(), at: 0 });
         let inputs = sides.collect();
-        Self { inputs, next: BinaryHeap::new(), started: false, damaged: None, damage: None, keys: None }
+        let next = BinaryHeap::new();
+        Self { inputs, next, started: false, damaged: None, damage: None, keys: None, details: None }
     }
 
     /// The index of the first trace that was found damaged.
@@ -65,6 +69,21 @@ impl Merge {
         self.next.push(Reverse((time, number)));
         Ok(())
     }
+
+    /// Moves a trace's next request to `batch`, with those of the same command.
+    fn emit(&mut self, number: usize, batch: &mut Vec<Record>) -> Result<(), TraceError> {
+        let side = &mut self.inputs[number];
+        let recorded = side.input.details();
+        let end = recorded.map_or(side.at + 1, |recorded| recorded.command(side.at, side.batch.len()).end);
+        for at in side.at..end {
+            if let Some(recorded) = recorded {
+                self.details.get_or_insert_default().push(batch.len(), &recorded.of(at));
+            }
+            batch.push(side.batch[at]);
+        }
+        side.at = end;
+        self.advance(number)
+    }
 }
 
 fn learn_keys(keys: &mut Option<KeyTable>, side: &MergeInput) -> Result<(), TraceError> {
@@ -81,6 +100,7 @@ fn learn_keys(keys: &mut Option<KeyTable>, side: &MergeInput) -> Result<(), Trac
 impl TraceReader for Merge {
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
         batch.clear();
+        self.details.iter_mut().for_each(BatchDetails::clear);
         if !self.started {
             self.started = true;
             (0..self.inputs.len()).try_for_each(|number| self.advance(number))?;
@@ -88,10 +108,7 @@ impl TraceReader for Merge {
         while batch.len() < BATCH_RECORDS
             && let Some(Reverse((_, number))) = self.next.pop()
         {
-            let side = &mut self.inputs[number];
-            batch.push(side.batch[side.at]);
-            side.at += 1;
-            self.advance(number)?;
+            self.emit(number, batch)?;
         }
         match self.damage.take() {
             Some(damage) if batch.is_empty() => Err(damage),
@@ -108,5 +125,19 @@ impl TraceReader for Merge {
 
     fn skipped(&self) -> u64 {
         self.inputs.iter().map(|side| side.input.skipped()).sum()
+    }
+
+    fn lost(&self) -> u64 {
+        self.inputs.iter().map(|side| side.input.lost()).sum()
+    }
+
+    fn details(&self) -> Option<&BatchDetails> {
+        self.details.as_ref()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        let mut dropped = DroppedFields::default();
+        self.inputs.iter().for_each(|side| dropped.add(&side.input.dropped()));
+        dropped
     }
 }

@@ -7,6 +7,7 @@ pub mod copies;
 mod filtered;
 pub mod intensify;
 pub mod merge;
+mod nameless;
 mod rename;
 pub mod sample;
 pub mod scale;

@@ -5,6 +5,7 @@ use rapidhash::v3::rapidhash_v3;
 use super::Input;
 use super::filtered::Filtered;
 use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -87,6 +88,10 @@ impl TraceReader for SampledTrace {
 
     fn details(&self) -> Option<&BatchDetails> {
         self.input.details()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        self.input.dropped()
     }
 }
 

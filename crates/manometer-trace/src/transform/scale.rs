@@ -3,6 +3,7 @@
 use super::Input;
 use super::span::TraceSpan;
 use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -69,6 +70,10 @@ impl TraceReader for Scale {
 
     fn details(&self) -> Option<&BatchDetails> {
         self.input.details()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        self.input.dropped()
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Input;
 use super::filtered::Filtered;
 use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -109,5 +110,9 @@ impl TraceReader for Slice {
 
     fn details(&self) -> Option<&BatchDetails> {
         self.input.details()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        self.input.dropped()
     }
 }

@@ -9,6 +9,7 @@ use super::Input;
 use super::filtered::Filtered;
 use super::span::TraceSpan;
 use crate::details::BatchDetails;
+use crate::dropped_fields::DroppedFields;
 use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::reader::TraceReader;
@@ -116,6 +117,10 @@ impl TraceReader for Subtrace {
 
     fn details(&self) -> Option<&BatchDetails> {
         self.input.details()
+    }
+
+    fn dropped(&self) -> DroppedFields {
+        self.input.dropped()
     }
 }
 

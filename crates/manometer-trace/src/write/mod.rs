@@ -1,12 +1,13 @@
 //! Trace writers, one per file.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
+use crate::details::RequestDetails;
 use crate::error::TraceError;
 use crate::reader::TraceReader;
 
+pub use crate::dropped_fields::DroppedFields;
 pub use crate::trace_batch::TraceBatch;
 
 /// Writes records to a file.
@@ -27,30 +28,6 @@ pub trait TraceWriter {
     /// # Errors
     /// The file cannot be written.
     fn finish(self: Box<Self>) -> Result<DroppedFields, TraceError>;
-}
-
-/// What a format could not hold: the kind of loss, and the number of records.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DroppedFields(pub BTreeMap<&'static str, u64>);
-
-impl DroppedFields {
-    /// Counts a loss if `lost`.
-    pub(crate) fn count(&mut self, lost: bool, what: &'static str) {
-        if lost {
-            *self.0.entry(what).or_default() += 1;
-        }
-    }
-
-    /// Counts the details of a batch that a format without them loses.
-    fn count_details(&mut self, batch: &TraceBatch<'_>) {
-        let requests = 0..batch.records.len();
-        for request in batch.details.into_iter().flat_map(|details| requests.clone().map(|at| details.of(at))) {
-            self.count(request.scan_length.is_some(), "length of a scan");
-            self.count(request.scan_end.is_some() || request.is_backward, "bound or direction of a scan");
-            self.count(request.command.is_some(), "recorded command");
-            self.count(request.is_joined, "that it belongs to the command of the request before it");
-        }
-    }
 }
 
 /// An output format.
@@ -141,8 +118,9 @@ fn copy(
             Ok(read) => {
                 let batch = TraceBatch { records: &batch, keys: reader.keys(), details: reader.details() };
                 writer.write(&batch)?;
-                if !writer.holds_details() {
-                    losses.count_details(&batch);
+                if let Some(details) = batch.details.filter(|_| !writer.holds_details()) {
+                    let none = RequestDetails::default();
+                    (0..read).for_each(|at| losses.count_details(&details.of(at), &none));
                 }
                 requests += read as u64;
             }
@@ -161,6 +139,8 @@ pub struct WriteSummary {
     pub format: &'static str,
     /// The fields that the format cannot hold.
     pub losses: DroppedFields,
+    /// What the transforms of the trace could not carry.
+    pub dropped: DroppedFields,
     /// The damage of the trace that was read, which ended the reading.
     pub damage: Option<TraceError>,
 }
@@ -179,7 +159,7 @@ pub fn write_trace(
     let mut losses = DroppedFields::default();
     let written = copy(reader, writer.as_mut(), &mut losses).and_then(|(requests, damage)| {
         losses.0.extend(writer.finish()?.0);
-        Ok(WriteSummary { requests, format: format.name, losses, damage })
+        Ok(WriteSummary { requests, format: format.name, losses, dropped: reader.dropped(), damage })
     });
     if written.is_err() {
         let _ = std::fs::remove_file(path);

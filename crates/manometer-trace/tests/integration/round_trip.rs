@@ -2,9 +2,15 @@
 
 use std::path::Path;
 
+use manometer_trace::transform::anonymise::{Anonymise, Secret};
+use manometer_trace::transform::complete::MissingInserts;
+use manometer_trace::transform::copies::Copies;
+use manometer_trace::transform::intensify::intensify;
+use manometer_trace::transform::merge::Merge;
 use manometer_trace::transform::sample::{SampledTrace, SpatialFilter};
 use manometer_trace::transform::scale::Scale;
 use manometer_trace::transform::slice::{Slice, SliceRange};
+use manometer_trace::transform::span::TraceSpan;
 use manometer_trace::transform::subtrace::{Division, Subtrace};
 use manometer_trace::write::{DroppedFields, OUTPUT_FORMATS, OutputFormat, TraceBatch, create, write_trace};
 use manometer_trace::{Format, ReadOptions, Record, TraceOperation, TraceReader, open};
@@ -269,4 +275,92 @@ fn a_format_is_known_by_the_name_of_a_file() {
     }
     let error = OutputFormat::of_path(Path::new("trace")).unwrap_err().to_string();
     assert!(OUTPUT_FORMATS.iter().all(|format| error.contains(format.name)), "{error}");
+}
+
+/// Two clients of Redis, the one with a command of several keys at the time of the other's.
+const ONE: &str = "1.0 [0 127.0.0.1:5] \"hset\" \"h\" \"f\" \"v\"\n1.5 [0 127.0.0.1:5] \"mget\" \"a\" \"b\" \"c\"\n\
+                   2.0 [0 127.0.0.1:6] \"del\" \"a\" \"b\"\n";
+const OTHER: &str = "1.25 [0 127.0.0.1:7] \"get\" \"a\"\n1.5 [0 127.0.0.1:7] \"mget\" \"d\" \"e\"\n";
+
+fn monitored(folder: &Path, name: &str, lines: &str) -> Box<dyn TraceReader> {
+    let path = folder.join(name);
+    std::fs::write(&path, lines).unwrap();
+    open(&path, &ReadOptions { keep_keys: true, keep_details: true, ..ReadOptions::default() }).unwrap().reader
+}
+
+/// The details of all requests, and what could not be carried.
+fn carried(reader: &mut dyn TraceReader) -> (Vec<String>, Vec<(&'static str, u64)>) {
+    (details(reader), reader.dropped().0.into_iter().collect())
+}
+
+#[test]
+fn merging_keeps_commands_whole_and_drops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = details(&mut *monitored(folder.path(), "one", ONE));
+    let other = details(&mut *monitored(folder.path(), "other", OTHER));
+    let inputs = vec![monitored(folder.path(), "one", ONE), monitored(folder.path(), "other", OTHER)];
+    let (merged, dropped) = carried(&mut Merge::new(inputs));
+    let expected = [&one[..1], &other[..1], &one[1..4], &other[1..], &one[4..]].concat();
+    assert_eq!((merged, dropped), (expected, vec![]));
+}
+
+#[test]
+fn the_first_copy_keeps_commands_and_the_others_count_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = details(&mut *monitored(folder.path(), "one", ONE));
+    let (copied, dropped) = carried(&mut Copies::new(monitored(folder.path(), "one", ONE), 3).unwrap());
+    assert_eq!(copied.len(), 18);
+    assert_eq!((&copied[0], &copied[3..6], &copied[12..14]), (&recorded[0], &recorded[1..4], &recorded[4..]));
+    // A copy of the multi-get is one too; a copy of the deletes is two.
+    let joined: Vec<usize> = (0..18).filter(|at| copied[*at].contains("is_joined: true")).collect();
+    assert_eq!(joined, [4, 5, 7, 8, 10, 11, 13]);
+    assert!([1, 2, 6, 14].iter().all(|at| copied[*at].contains("key: None") && copied[*at].contains("command: None")));
+    let join = "that it belongs to the command of the request before it";
+    assert_eq!(dropped, [("recorded command", 4), (join, 2), ("text of a key", 12)]);
+}
+
+#[test]
+fn hashed_and_overlaid_keys_leave_lengths_and_count_what_names_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = || monitored(folder.path(), "one", ONE);
+    let scans = || monitored(folder.path(), "scans", "time,op,key,scan_length\n1,scan,a,7\n2,scan,b,9\n");
+    let secret = || "000102030405060708090a0b0c0d0e0f".parse::<Secret>().unwrap();
+    let (hashed, dropped) = carried(&mut Anonymise::new(scans(), secret()));
+    assert!(dropped.is_empty() && hashed.iter().all(|one| one.contains("key: None")), "{hashed:?}");
+    assert_eq!([7, 9].map(|length| hashed.iter().filter(|one| one.contains(&format!("Some({length})"))).count()), [1, 1]);
+    let join = "that it belongs to the command of the request before it";
+    let commands = [("recorded command", 2), (join, 1)];
+    let joins = |left: &[String]| left.iter().filter(|one| one.contains("is_joined: true")).count();
+    let (hashed, dropped) = carried(&mut Anonymise::new(one(), secret()));
+    assert_eq!((joins(&hashed), dropped), (2, commands.to_vec()));
+    let span = TraceSpan::read(&mut *one()).unwrap();
+    let (overlaid, dropped) = carried(&mut intensify(|| Ok(one()), span, 2).unwrap());
+    assert_eq!((joins(&overlaid), dropped), (2, [&commands[..], &[("text of a key", 6)]].concat()));
+    assert!(overlaid.iter().chain(&hashed).all(|one| one.contains("command: None") && one.contains("key: None")));
+}
+
+#[test]
+fn divided_commands_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let range = SliceRange { requests: Some(5), ..SliceRange::default() };
+    let (_, dropped) = carried(&mut Slice::new(monitored(folder.path(), "one", ONE), range));
+    assert_eq!(dropped, [("recorded command", 1)]);
+}
+
+#[test]
+fn inserts_without_a_size_or_of_no_string_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = MissingInserts::read(monitored(folder.path(), "one", ONE)).unwrap();
+    let kinds = [
+        ("size of an inserted value, which no request for its key has", 4),
+        ("type of an inserted value that a recorded command uses first, perhaps no string", 1),
+    ];
+    let mut load = missing.to_load();
+    assert_eq!((all(&mut *load).len(), load.dropped().0.into_iter().collect::<Vec<_>>()), (4, kinds.to_vec()));
+    let again = monitored(folder.path(), "one", ONE);
+    let missing = MissingInserts::read(monitored(folder.path(), "one", ONE)).unwrap();
+    let mut whole = missing.into_trace(again, 0).unwrap();
+    let (requests, dropped) = carried(&mut whole);
+    assert_eq!((requests.len(), dropped), (10, kinds.to_vec()));
+    assert_eq!(requests.iter().filter(|one| one.contains("command: Some")).count(), 2);
 }

@@ -26,6 +26,8 @@ pub(crate) struct DetailCounts {
     pub(crate) commands: u64,
     pub(super) command_stores: u64,
     pub(crate) command_scans: u64,
+    /// Requests of commands for another database than the first, which are not sent as commands.
+    pub(crate) commands_elsewhere: u64,
     /// Reads of several keys in one request.
     pub(super) multi_gets: u64,
 }

@@ -128,13 +128,17 @@ impl Sent<'_> {
     }
 
     fn commands(&self) -> Option<SentAs> {
-        let (commands, sent) = (self.counts.commands, self.by_command());
-        let how = match (commands > sent, self.takes_commands) {
-            (false, _) => String::new(),
-            (true, true) => "as puts of `value_size` bytes".to_owned(),
-            (true, false) => format!("as the gets, puts and deletes of {} that come closest", self.engine.name),
+        let (here, elsewhere, sent) = (self.counts.commands, self.counts.commands_elsewhere, self.by_command());
+        let closest = format!("as the gets, puts and deletes of {} that come closest", self.engine.name);
+        let how = match self.takes_commands {
+            true => {
+                let replaced = (here > sent).then(|| "as puts of `value_size` bytes".to_owned());
+                let moved = (elsewhere > 0).then(|| format!("{elsewhere} of another database {closest}"));
+                replaced.into_iter().chain(moved).collect::<Vec<String>>().join("; ")
+            }
+            false => closest,
         };
-        (commands > 0).then(|| row("commands", [sent, commands - sent, 0], how))
+        (here + elsewhere > 0).then(|| row("commands", [sent, here + elsewhere - sent, 0], how))
     }
 
     fn multi_gets(&self, can: bool) -> Option<SentAs> {

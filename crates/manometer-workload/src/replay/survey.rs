@@ -166,8 +166,10 @@ pub(crate) fn survey(file: &TraceFile, scope: SurveyScope) -> Result<Survey, Tra
 struct CommandMembership {
     /// Whether it is of the replayed share.
     in_share: bool,
-    /// Whether the trace has the command itself.
+    /// Whether the trace has the command itself, and for the first database, so that it can be sent.
     by_command: bool,
+    /// Whether the trace has the command itself for another database.
+    on_other_database: bool,
     /// Whether it reads several keys.
     in_multi_get: bool,
 }
@@ -212,6 +214,7 @@ impl Surveyor {
                 self.command = CommandMembership {
                     in_share: is_in_share(self.scope.share, self.scope.model, record),
                     by_command: own.command.is_some() && record.device == 0,
+                    on_other_database: own.command.is_some() && record.device != 0,
                     in_multi_get: is_followed && is_read(record.operation),
                 };
                 self.steps.iter_mut().for_each(|steps| steps.add(record.time_ns));
@@ -256,8 +259,9 @@ impl Surveyor {
         survey.span_ns = self.times.due_ns(record.time_ns);
         self.add_key(record, details);
         if self.command.in_share {
-            let CommandMembership { by_command, in_multi_get, .. } = self.command;
+            let CommandMembership { by_command, on_other_database, in_multi_get, .. } = self.command;
             self.survey.details.add(record, details, by_command, in_multi_get);
+            self.survey.details.commands_elsewhere += u64::from(on_other_database);
             self.add_request(record);
         }
     }

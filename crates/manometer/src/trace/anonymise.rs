@@ -17,7 +17,8 @@ use crate::output;
 
 /// Hash keys and clients with a secret (SipHash-2-4).
 ///
-/// Without the secret, guessed names cannot be tested. Sizes, times and offsets on devices do not change.
+/// Without the secret, guessed names cannot be tested. Sizes, times and offsets on devices do not change; recorded commands
+/// and bounds of scans, which name keys, are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace anonymise web.csv public.parquet\n  \
     openssl rand -hex 16 > secret; manometer trace anonymise web.csv public.parquet --secret secret")]
@@ -50,7 +51,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn anonymise(args: &Args, secret: Secret) -> Result<(u64, WriteSummary), TraceError> {
-    let mut anonymous = Anonymise::new(args.input.open_keeping(false)?.reader, secret);
+    let trace = args.input.open_for_details(args.output.form.keeps_keys())?;
+    let mut anonymous = Anonymise::new(trace.reader, secret);
     let written = args.output.write(&mut anonymous)?;
     Ok((anonymous.places(), written))
 }

@@ -11,7 +11,8 @@ use crate::exit_status::ExitStatus;
 
 /// Write every request several times, each copy with its own keys and clients.
 ///
-/// The first copy keeps the original keys. Each copy of a block trace has its own devices.
+/// The first copy keeps the original keys, the only ones of which texts and recorded commands are known. Each copy of a
+/// block trace has its own devices.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace clone web.csv threefold.parquet 3")]
 pub struct Args {
@@ -33,6 +34,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn clone(args: &Args) -> Result<WriteSummary, TraceError> {
-    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    let trace = args.input.open_with_details(args.output.form.keeps_keys())?;
     args.output.write(&mut Copies::new(trace.reader, args.copies)?)
 }

@@ -43,11 +43,11 @@ fn complete(args: &Args) -> Result<(usize, WriteSummary), TraceError> {
         args.input.need_file("--before-ms")?;
     }
     let keep_keys = args.output.form.keeps_keys();
-    let inserts = MissingInserts::read(args.input.open_keeping(keep_keys)?.reader)?;
+    let inserts = MissingInserts::read(args.input.open_with_details(keep_keys)?.reader)?;
     let missing = inserts.len();
     let written = match before_ns {
         Some(before_ns) => {
-            let again = args.input.open_keeping(keep_keys)?.reader;
+            let again = args.input.open_with_details(keep_keys)?.reader;
             args.output.write(&mut inserts.into_trace(again, before_ns)?)?
         }
         None => args.output.write(inserts.to_load().as_mut())?,

@@ -54,6 +54,11 @@ impl Input {
         self.open(&ReadOptions { keep_details: key_texts, ..self.form.options(key_texts)? })
     }
 
+    /// Opens the trace without the texts of its keys; with `details` what it records beyond records is kept.
+    pub fn open_for_details(&self, details: bool) -> Result<Trace, TraceError> {
+        self.open(&ReadOptions { keep_details: details, ..self.form.options(false)? })
+    }
+
     fn open(&self, options: &ReadOptions) -> Result<Trace, TraceError> {
         match self.is_stream() {
             true => open_stream(Box::new(io::stdin()), options),
@@ -114,9 +119,9 @@ impl Parts {
 }
 
 impl Inputs {
-    /// Opens all of them.
-    pub fn open_keeping(&self, key_texts: bool) -> Result<Vec<Trace>, TraceError> {
-        let options = self.form.options(key_texts)?;
+    /// Opens all of them; with `key_texts` the texts of keys are kept, and what they record beyond records.
+    pub fn open_with_details(&self, key_texts: bool) -> Result<Vec<Trace>, TraceError> {
+        let options = ReadOptions { keep_details: key_texts, ..self.form.options(key_texts)? };
         self.traces.iter().map(|trace| open(trace, &options)).collect()
     }
 

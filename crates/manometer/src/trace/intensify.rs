@@ -11,7 +11,7 @@ use crate::exit_status::ExitStatus;
 
 /// Overlay equal parts of a trace from time zero, each with its own keys and clients.
 ///
-/// The trace is read once per part.
+/// The trace is read once per part. Texts of keys and recorded commands are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace intensify day.csv heavy.parquet 4")]
 pub struct Args {
@@ -35,6 +35,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 fn intensify(args: &Args) -> Result<WriteSummary, TraceError> {
     let span = args.input.span("intensify")?;
     // Texts of keys would not distinguish the parts.
-    let open = || Ok(args.input.open_keeping(false)?.reader);
+    let open = || Ok(args.input.open_for_details(args.output.form.keeps_keys())?.reader);
     args.output.write(&mut intensified(open, span, args.parts)?)
 }

@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 /// The name of the damaged trace, if any, and the counts.
 fn merge(args: &Args) -> Result<(String, WriteSummary), TraceError> {
-    let traces = args.inputs.open_keeping(args.output.form.keeps_keys())?;
+    let traces = args.inputs.open_with_details(args.output.form.keeps_keys())?;
     let mut merged = Merge::new(traces.into_iter().map(|trace| trace.reader).collect());
     let written = args.output.write(&mut merged)?;
     Ok((merged.damaged().map(|number| args.inputs.name(number)).unwrap_or_default(), written))

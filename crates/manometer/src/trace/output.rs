@@ -51,7 +51,10 @@ impl Output {
 
     /// Prints the counts with the additional facts of the verb.
     pub fn print(&self, input: &str, written: &WriteSummary, more: Value) -> anyhow::Result<ExitStatus> {
-        let WriteSummary { requests, format: to, losses, damage } = written;
+        let WriteSummary { requests, format: to, losses, dropped, damage } = written;
+        for (what, count) in &dropped.0 {
+            output::note(&format!("note: the new trace lacks this field of {count} requests: {what}"));
+        }
         for (what, count) in &losses.0 {
             output::note(&format!("note: {to} cannot hold this field of {count} requests: {what}"));
         }
@@ -77,6 +80,7 @@ impl Output {
         fields.insert("to".to_owned(), json!(written.format));
         fields.insert("file".to_owned(), json!(self.out));
         fields.insert("losses".to_owned(), json!(written.losses.0));
+        fields.insert("dropped".to_owned(), json!(written.dropped.0));
         Value::Object(fields)
     }
 }

@@ -100,6 +100,24 @@ fn names_are_hidden_with_a_secret() {
 }
 
 #[test]
+fn what_a_verb_cannot_carry_is_counted_and_said() {
+    let scene = Scene::new();
+    scene.write("m.log", "1.0 [0 127.0.0.1:5] \"hset\" \"h\" \"f\" \"v\"\n2.0 [0 127.0.0.1:5] \"get\" \"a\"\n");
+    let dropped = |words: &str, out: &str| made(&scene, words, out).0["dropped"].clone();
+    assert_eq!(dropped("merge m.log m.log a.parquet", "a.parquet"), json!({}));
+    let clones = json!({ "recorded command": 1, "text of a key": 2 });
+    assert_eq!(dropped("clone m.log b.parquet 2", "b.parquet"), clones);
+    assert_eq!(dropped("clone m.log c.parquet 2 --no-key-texts", "c.parquet"), json!({}));
+    assert_eq!(dropped("anonymise m.log d.parquet", "d.parquet"), json!({ "recorded command": 1 }));
+    assert_eq!(dropped("intensify m.log e.parquet 2", "e.parquet"), clones);
+    let note = "note: the new trace lacks this field of 1 requests: recorded command";
+    scene.run("trace anonymise m.log f.parquet").status(0).err_has(&[note]);
+    // The merged trace still has its commands: a format without them loses them.
+    scene.run("trace convert a.parquet a.csv").status(0).err_has(&["csv cannot hold this field of 2 requests: recorded"]);
+    scene.run("trace complete m.log g.csv --load").status(0).err_has(&["perhaps no string", "size of an inserted value"]);
+}
+
+#[test]
 fn what_cannot_be_done_leaves_nothing_behind() {
     let scene = scene();
     scene.write("keys", "x\ny\n");

@@ -33,11 +33,8 @@ fn recommendation(advice: &Advice) -> String {
         let goals = goal.goals.join(" and ");
         lines.push(match goal.meeting.first() {
             Some((name, cost)) => {
-                format!(
-                    "  The cheapest arrangement for {goals}: {name} ({} {}).",
-                    significant(*cost),
-                    advice.prices.currency
-                )
+                let unit = advice.prices.cost_unit();
+                format!("  The cheapest arrangement for {goals}: {name} ({} {unit}).", significant(*cost))
             }
             None => format!("  No arrangement reaches {goals}."),
         });
@@ -63,9 +60,12 @@ fn character(advice: &Advice) -> String {
         percent(*writes_share),
         percent(*drops_share)
     ));
-    lines.push(match (traits.zipf_exponent, traits.zipf_error) {
-        (Some(exponent), Some(error)) => format!("  popularity: Zipf's exponent {exponent:.2} ± {error:.2}"),
-        _ => format!("  popularity: not a Zipf distribution: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
+    lines.push(match (traits.zipf_exponent, traits.zipf_error, traits.zipf_keys) {
+        (Some(exponent), Some(error), Some(keys)) => format!(
+            "  popularity: Zipf's exponent {exponent:.2} ± {error:.2} of the head, the {} most requested keys",
+            count(keys as f64)
+        ),
+        _ => format!("  popularity: no Zipf distribution fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
     });
     if let (Some(keys), Some(requests)) = (traits.one_hit_keys_share, traits.one_hit_requests_share) {
         lines.push(format!(

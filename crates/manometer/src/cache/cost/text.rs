@@ -153,8 +153,9 @@ fn goal(args: &Args, results: &CostResults, verdict: &GoalVerdict) -> Vec<String
     match verdict.meeting.as_slice() {
         [] => lines.push(format!("No arrangement is known to reach {goals}")),
         [cheapest, others @ ..] => {
-            let currency = &results.prices.currency;
-            lines.push(format!("The cheapest arrangement for {goals}: {} {currency}", with_cost(cheapest)));
+            let unit = if args.per_gb { " per GB of data" } else { "" };
+            let unit = format!("{}{unit}", results.prices.currency);
+            lines.push(format!("The cheapest arrangement for {goals}: {}, in {unit}", with_cost(cheapest)));
             if !others.is_empty() {
                 lines.push(format!("also: {}", others.iter().map(with_cost).collect::<Vec<_>>().join(", ")));
             }
