@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::recording::check_room;
+use manometer_measure::recording::OutDirectory;
 use serde_json::json;
 
 use crate::{ImportError, ImportFormat, ImportedRun};
@@ -14,7 +14,7 @@ use crate::{ImportError, ImportFormat, ImportedRun};
 /// # Errors
 /// `out` is not empty, a file cannot be read or does not have the format, or a recording cannot be written.
 pub fn import(format: &ImportFormat, files: &[PathBuf], out: &Path) -> Result<Vec<PathBuf>, ImportError> {
-    check_room(out)?;
+    let _directory = OutDirectory::create(out)?;
     let mut runs = format.read(files)?;
     set_sweep(&mut runs);
     // What an import of each file alone needs to be one sweep with the others.

@@ -48,6 +48,15 @@ const ZIPF_FIT_POOR: Rule = Rule {
     remedy: "Read the popularity part of the difference as that of a poor fit, and not of any Zipf load.",
 };
 
+const POPULARITY_FLAT: Rule = Rule {
+    id: "popularity-flat",
+    severity: Severity::Info,
+    threat: None,
+    source: "the trace",
+    meaning: "the keys of a trace are nearly equally popular: the Zipf distribution that describes them has an exponent below 0.1",
+    remedy: "Read the Zipf load as a uniform one.",
+};
+
 /// The clock of a trace counts seconds.
 pub const CLOCK_OF_SECONDS: Rule = Rule {
     id: "clock-of-seconds",
@@ -105,6 +114,7 @@ pub(crate) const RULES: &[Rule] = &[
     REPLAY_FAILED,
     KEYS_NOT_MATCHED,
     ZIPF_FIT_POOR,
+    POPULARITY_FLAT,
     SIZES_VARY,
     CLOCK_OF_SECONDS,
     SPEED_UP_UNSURE,
@@ -120,7 +130,7 @@ pub fn findings(
 ) -> Vec<Finding> {
     let of_engine =
         |engine: &EngineResult| speed_up_unsure(engine).into_iter().chain(too_few_repeats(engine)).collect::<Vec<_>>();
-    let of_loads = requests_failed(replays).into_iter().chain(keys_not_matched(loads)).chain(zipf_fit_poor(zipf));
+    let of_loads = requests_failed(replays).into_iter().chain(keys_not_matched(loads)).chain(popularity(zipf));
     of_loads.chain(engines.iter().flat_map(of_engine)).collect()
 }
 
@@ -155,7 +165,13 @@ fn keys_not_matched(loads: &[ComparedLoad]) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn zipf_fit_poor(zipf: &ZipfFits) -> Option<Finding> {
+/// Whether Zipf's law describes the keys poorly, or so flatly that it is none.
+fn popularity(zipf: &ZipfFits) -> Option<Finding> {
+    if zipf.is_flat() {
+        let exponent = zipf.all_keys_exponent;
+        let sentence = format!("All keys are nearly equally popular: a Zipf exponent of {exponent:.2} describes them.");
+        return Some(POPULARITY_FLAT.finding(None, &sentence));
+    }
     let weaknesses = zipf.weaknesses();
     let sentence = format!("Zipf's law describes the popularity of the keys poorly: {}.", weaknesses.join("; "));
     (!weaknesses.is_empty()).then(|| ZIPF_FIT_POOR.finding(None, &sentence))

@@ -26,21 +26,22 @@ const EXPONENT_MIN: f64 = 0.1;
 const COVERED_MIN: f64 = 0.5;
 
 impl ZipfFits {
-    /// What is poor about the fits.
+    /// Whether all keys are nearly equally popular: a fit of an exponent near 0 that describes them.
+    pub fn is_flat(&self) -> bool {
+        self.all_keys_exponent < EXPONENT_MIN && self.all_keys_distance <= DISTANCE_MAX
+    }
+
+    /// What is poor about the fits. A flat popularity has no head that could follow a steeper law.
     pub fn weaknesses(&self) -> Vec<String> {
         let mut weaknesses = Vec::new();
+        if self.is_flat() {
+            return weaknesses;
+        }
         if self.all_keys_distance > DISTANCE_MAX {
             weaknesses.push(format!(
                 "its most popular keys get a share of the requests that differs from the trace's by up to {:.1} points",
                 100.0 * self.all_keys_distance
             ));
-        }
-        if self.all_keys_exponent < EXPONENT_MIN {
-            weaknesses.push(format!("its exponent of {:.2} is nearly uniform", self.all_keys_exponent));
-        }
-        if self.curve_exponent < EXPONENT_MIN {
-            let exponent = self.curve_exponent;
-            weaknesses.push(format!("the exponent closest to the miss-ratio curve, {exponent:.2}, is nearly uniform"));
         }
         match &self.head {
             None => {

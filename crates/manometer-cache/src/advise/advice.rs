@@ -337,11 +337,16 @@ mod tests {
         let advice = advised(&text);
         assert_eq!((advice.character.requests, advice.character.footprint_bytes), (4000, 505 * 4096));
         assert_eq!(advice.character.reads_share, 1.0);
+        assert_eq!(advice.character.zipf_keys.is_some(), advice.character.zipf_exponent.is_some());
         assert!((6..=7).contains(&advice.curves.len()));
         assert_eq!(advice.curves.last().unwrap().policy, "opt");
         for curve in &advice.curves {
             let point = curve.points.iter().find(|point| point.capacity == advice.ranking.capacities[0]).unwrap();
             assert_eq!(Some(point.miss_ratio), advice.ranking.of(&curve.policy).map(|ranked| ranked.miss_ratios[0]));
+            for named in [advice.memory.half, advice.memory.twice].into_iter().flatten() {
+                let is_drawn = curve.points.iter().any(|point| point.capacity == named.capacity);
+                assert_eq!(is_drawn, named.capacity <= advice.memory.all.capacity, "{named:?}");
+            }
         }
         assert_eq!((advice.tiers.len(), advice.replay.requests, advice.replay.threads), (7, 4000, 4));
         assert!(advice.varied.len() >= 4);

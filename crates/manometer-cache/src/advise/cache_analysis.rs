@@ -59,8 +59,8 @@ impl CacheAnalysis {
             .iter()
             .map(|point| MissPoint::new(point, &basis, lru.footprint))
             .collect();
+        let sizes = curve_sizes(opens, &basis, &lru.points[known..], choice.recommended.curve_point())?;
         let memory = MemoryAdvice::new(choice, &policy.policy, &ranking, &points);
-        let sizes = steps(&lru.points[known..]);
         Ok(Self { basis, left_out: left_out.sum(), footprint: lru.footprint, ranking, policy, memory, lru: sizes })
     }
 
@@ -113,6 +113,29 @@ fn around(
         true => lru,
         false => sample.curves(std::slice::from_ref(policy), &lru).pop().unwrap_or_default(),
     })
+}
+
+/// LRU's curve at the sizes at which curves are drawn: in steps, at the recommended size, and at half and twice that where it
+/// reaches so far.
+fn curve_sizes(
+    opens: OpenTrace<'_>,
+    basis: &AdviceBasis,
+    points: &[CurvePoint],
+    recommended: CurvePoint,
+) -> Result<Vec<CurvePoint>, CacheError> {
+    let mut sizes = steps(points);
+    sizes.push(recommended);
+    let is_drawn = |capacity: &u64| {
+        let capacities = points.first().zip(points.last()).map(|(first, last)| first.capacity..=last.capacity);
+        capacities.is_some_and(|capacities| capacities.contains(capacity))
+    };
+    let named: Vec<u64> = half_and_twice(recommended.capacity).into_iter().filter(is_drawn).collect();
+    if !named.is_empty() {
+        sizes.extend(lru_at(opens, basis, &named)?.0.points);
+    }
+    sizes.sort_by_key(|point| point.capacity);
+    sizes.dedup_by_key(|point| point.capacity);
+    Ok(sizes)
 }
 
 /// Shows the figures that sentences have, where the curve has others from a smaller sample.

@@ -29,7 +29,9 @@ pub(super) fn policy_sentence(verdict: &PolicyVerdict, ranking: &PolicyRanking, 
         PolicyOutcome::NoHits => "No policy is advised: with all objects cached, 100.0 % miss.".to_owned(),
         PolicyOutcome::TooShort => {
             let needed = match verdict.requests_needed {
-                Some(needed) => format!("about {} are needed", thousands(needed)),
+                Some(needed) => {
+                    format!("about {} are needed if a longer trace calls for the same memory", thousands(needed))
+                }
                 None => "more are needed".to_owned(),
             };
             format!(

@@ -161,7 +161,7 @@ fn a_policy_has_to_beat_lru_beyond_its_interval_and_by_a_hundredth() {
     let (text, policy, outcome) = verdict(-0.2, None);
     assert_eq!((policy.as_str(), outcome), ("lru", PolicyOutcome::TooShort));
     let expected = "No policy is advised, and LRU assumed: with 16 KiB the trace is too short to compare policies; about \
-                    9 000 000 requests are needed, and it has 1 000 requests. On this trace itself arc misses 20.0 % less \
+                    9 000 000 requests are needed if a longer trace calls for the same memory, and it has 1 000 requests. On this trace itself arc misses 20.0 % less \
                     than LRU.";
     assert_eq!(text, expected);
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use manometer_measure::event::RunStatus;
-use manometer_measure::recording::check_room;
+use manometer_measure::recording::OutDirectory;
 
 pub use error::RunError;
 
@@ -37,7 +37,7 @@ pub fn run(
     watch: &mut dyn FnMut(ProgressUpdate<'_>),
 ) -> Result<RunStatus, RunError> {
     // Preparing may take hours: an unusable output folder is reported first.
-    check_room(&setup.out)?;
+    let _directory = OutDirectory::create(&setup.out)?;
     with_ledger(experiment, |ledger| {
         let outcome = prepare_and_run(experiment, setup, ledger, created, watch);
         let restored = prepare::restore_power_states(ledger);

@@ -8,7 +8,7 @@ use manometer_analysis::real_vs_synthetic::{CacheReplay, ONE_SIZE, SPREAD_SIZES}
 
 use super::cache::Footprint;
 use super::error::RealVsSyntheticError;
-use super::load::{LoadChoice, LoadKind};
+use super::load::{LoadChoice, LoadKind, LoadMaker};
 use super::progress::ComparisonProgress;
 use super::recorded_trace::{Key, RecordedTrace};
 use super::replaying::{self, CacheTrial};
@@ -116,8 +116,9 @@ impl EnginePlan<'_> {
     /// Writes the loads of a repeat as traces; those that do not depend on chance are written once.
     fn write_loads(&self, repeat: u32) -> Result<(), RealVsSyntheticError> {
         let mean = self.recorded.value_bytes_mean();
+        let mut made = LoadMaker::new(|kind: LoadKind| kind.make(self.recorded, self.seed(repeat)));
         for choice in self.loads.iter().filter(|choice| repeat == 1 || choice.kind != LoadKind::Trace) {
-            let load = choice.kind.make(self.recorded, self.seed(repeat));
+            let load = made.load(choice.kind);
             let sized = |key: Key| if choice.one_size { Key { value_bytes: mean, ..key } } else { key };
             let requests = load.requests.iter().map(|one| (sized(load.key(one.key, self.recorded)), one.operation));
             let path = self.path_of(&choice.name());

@@ -74,6 +74,26 @@ pub(super) fn replayed_loads(recorded: &RecordedTrace, exponents: Exponents) -> 
     as_recorded.into_iter().chain(shuffled).chain(others).collect()
 }
 
+/// The loads that were made, one at a time: the next choice of the same kind uses it again.
+pub(super) struct LoadMaker<M> {
+    make: M,
+    last: Option<Load>,
+}
+
+impl<M: FnMut(LoadKind) -> Load> LoadMaker<M> {
+    /// Makes loads by `make`.
+    pub(super) fn new(make: M) -> Self {
+        Self { make, last: None }
+    }
+
+    /// The load of this kind.
+    pub(super) fn load(&mut self, kind: LoadKind) -> &Load {
+        let last = self.last.take().filter(|load| load.kind == kind);
+        let make = &mut self.make;
+        self.last.insert(last.unwrap_or_else(|| make(kind)))
+    }
+}
+
 impl LoadChoice {
     /// Its name.
     pub(super) fn name(self) -> String {
@@ -204,6 +224,24 @@ mod tests {
         assert_eq!(keys(&load.requests), keys(&shuffled.requests));
         assert_eq!(operations(&load.requests), operations(&recorded.requests));
         assert_ne!(load.requests, shuffled.requests);
+    }
+
+    #[test]
+    fn each_kind_of_load_is_made_once() {
+        let (recorded, exponents) = (recorded(|id| id), Exponents { all_keys: 0.9, curve: 1.1 });
+        for choices in [simulated_loads(&recorded, exponents), replayed_loads(&recorded, exponents)] {
+            let mut made = Vec::new();
+            let mut loads = LoadMaker::new(|kind: LoadKind| {
+                made.push(kind.name());
+                kind.make(&recorded, 3)
+            });
+            for choice in &choices {
+                assert_eq!(loads.load(choice.kind).requests, choice.kind.make(&recorded, 3).requests);
+            }
+            let mut kinds: Vec<String> = choices.iter().map(|choice| choice.kind.name()).collect();
+            kinds.dedup();
+            assert_eq!(made, kinds);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::engine_trials::{CacheEngine, EnginePlan};
 use super::error::RealVsSyntheticError;
 use super::exact_cache::simulate;
 use super::hot_spots;
-use super::load::{Exponents, LoadKind, replayed_loads, simulated_loads};
+use super::load::{Exponents, LoadKind, LoadMaker, replayed_loads, simulated_loads};
 use super::progress::ComparisonProgress;
 use super::recorded_trace::RecordedTrace;
 use super::slabs::SlabSpread;
@@ -139,7 +139,8 @@ fn simulate_all(
     let failed = |error: manometer_cache::CacheError| {
         RealVsSyntheticError::unsuitable(&settings.trace, format!("it cannot be simulated: {error}"))
     };
-    let trace = simulate(&LoadKind::Trace.make(recorded, settings.seed), recorded, false, &settings.caches);
+    let mut made = LoadMaker::new(|kind: LoadKind| kind.make(recorded, settings.seed));
+    let trace = simulate(made.load(LoadKind::Trace), recorded, false, &settings.caches);
     let curve: Vec<Option<f64>> = trace.map_err(failed)?.iter().map(|one| one.miss_ratio).collect();
     let zipf = zipf_fit::fit(recorded, &settings.caches, &curve, settings.seed).map_err(failed)?;
     watch(ComparisonProgress::ZipfFitted { all_keys: zipf.all_keys_exponent, curve: zipf.curve_exponent });
@@ -149,9 +150,9 @@ fn simulate_all(
             return Err(RealVsSyntheticError::Interrupted);
         }
         watch(ComparisonProgress::Simulating { load: &choice.name() });
-        let load = choice.kind.make(recorded, settings.seed);
+        let load = made.load(choice.kind);
         loads.push(load.describe(choice.one_size));
-        for mut own in simulate(&load, recorded, choice.one_size, &settings.caches).map_err(failed)? {
+        for mut own in simulate(load, recorded, choice.one_size, &settings.caches).map_err(failed)? {
             let trace = caches.iter().find(|other| other.load == results::TRACE && other.cache == own.cache);
             own.difference = trace
                 .map_or_else(Default::default, |trace| results::miss_difference(trace, &own, settings.caches.len()));

@@ -169,11 +169,23 @@ mod tests {
     }
 
     #[test]
+    fn uniform_keys_are_flat_and_fit_well() {
+        let mut state = 1_u64;
+        let uniform = recorded((0..20_000).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as u32 % 1000
+        }));
+        let fits = fit(&uniform, &[0.5], &[Some(0.5)], 5).unwrap();
+        assert!(fits.is_flat() && fits.weaknesses().is_empty(), "{fits:?}");
+    }
+
+    /// Each key has as many requests as the others, which is more even than chance.
+    #[test]
     fn equal_counts_are_nearly_uniform() {
         let even = recorded((0..20_000).map(|number| number % 1000));
         let fits = fit(&even, &[0.5], &[Some(1.0)], 5).unwrap();
         assert!(fits.all_keys_exponent < 0.1, "{fits:?}");
-        assert!(!fits.weaknesses().is_empty(), "{fits:?}");
+        assert!(!fits.is_flat() && !fits.weaknesses().is_empty(), "{fits:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The recording of a run: a folder, written so that `kill -9` loses at most its last second, and read up to any damage.
 
 mod error;
+mod out_directory;
 mod writer;
 
 use std::fs;
@@ -11,7 +12,8 @@ use serde_json::Value;
 
 pub use self::error::RecordingError;
 use self::error::{FORMAT, io_error, samples_error};
-pub use self::writer::{RecordingWriter, check_room, write_file};
+pub use self::out_directory::OutDirectory;
+pub use self::writer::{RecordingWriter, write_file};
 use crate::clock::WallAnchor;
 use crate::event::{Event, EventLine, RunStatus};
 use crate::latency_log::LatencyLog;

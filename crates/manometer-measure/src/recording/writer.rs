@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::{RecordingError, io_error, samples_error};
+use super::out_directory::OutDirectory;
 use crate::clock::WallAnchor;
 use crate::event::{Event, EventLine, RunStatus};
 use crate::histogram::LatencyHistogram;
@@ -30,18 +31,6 @@ pub struct RecordingWriter {
     latencies: HashMap<String, LatencyLogWriter>,
 }
 
-/// Creates the folder `dir` for a recording, or checks that it is empty.
-///
-/// # Errors
-/// The folder is not empty, or cannot be created.
-pub fn check_room(dir: &Path) -> Result<(), RecordingError> {
-    fs::create_dir_all(dir).map_err(io_error(dir))?;
-    match fs::read_dir(dir).map_err(io_error(dir))?.next() {
-        Some(_) => Err(RecordingError::NotEmpty { path: dir.to_owned() }),
-        None => Ok(()),
-    }
-}
-
 impl RecordingWriter {
     /// Creates a recording in the folder `dir`, which is created, or must be empty.
     ///
@@ -54,7 +43,7 @@ impl RecordingWriter {
         plan: &Plan,
         environment: &Value,
     ) -> Result<Self, RecordingError> {
-        check_room(dir)?;
+        let _directory = OutDirectory::create(dir)?;
         for folder in ["samples", "latency"] {
             let folder = dir.join(folder);
             fs::create_dir(&folder).map_err(io_error(&folder))?;

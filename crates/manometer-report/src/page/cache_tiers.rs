@@ -2,7 +2,7 @@
 
 use manometer_cache::tier::workload::TierWorkloadKind;
 use manometer_cache::tier::{
-    BlockRequests, FlowBytes, IntervalCounts, PowerOfTwoCount, TierInterval, TierLoad, TierOutcome,
+    BlockRequests, FlowBytes, IntervalCounts, PowerOfTwoCount, Steadiness, TierInterval, TierLoad, TierOutcome,
 };
 use manometer_measure::human;
 use serde::Serialize;
@@ -22,12 +22,6 @@ const COURSES_MAX: usize = 6;
 const SENTENCES_MAX: usize = 12;
 /// A longer bar than so many times the median of its panel is cut.
 const CUT_ABOVE_MEDIAN: f64 = 4.0;
-/// The parts that the course is divided into to find where it is steady.
-const PARTS: usize = 20;
-/// Of these, those whose mean the others are compared with.
-const LAST_PARTS: usize = 5;
-/// How far a part's throughput may be from that mean.
-const STEADY_WITHIN: f64 = 0.1;
 
 /// The page of `outcomes`, as one HTML text that needs no other file.
 pub fn cache_tiers(outcomes: &[TierOutcome]) -> String {
@@ -260,40 +254,22 @@ fn course_sentences(outcomes: &[TierOutcome]) -> Vec<String> {
 }
 
 fn course_sentence(outcome: &TierOutcome) -> Option<String> {
-    let end_s = outcome.series.last()?.end_s;
-    let parts = throughputs(&outcome.series)?;
-    let last = &parts[PARTS - LAST_PARTS..];
-    let level = last.iter().sum::<f64>() / LAST_PARTS as f64;
-    let is_near = |value: &f64| (value - level).abs() <= STEADY_WITHIN * level;
-    let unsteady = parts.iter().rposition(|value| !is_near(value)).map_or(0, |last| last + 1);
-    let (name, level) = (name(outcome), text::number(level));
-    let begin = text::seconds(end_s * unsteady as f64 / PARTS as f64);
-    let whole = text::seconds(end_s);
-    Some(match unsteady {
-        0 => format!("{name}: from the start within 10 % of {level} MB/s, the mean of the last quarter of {whole}."),
-        steady if steady <= PARTS - LAST_PARTS => format!(
-            "{name}: from {begin} of {whole} on within 10 % of {level} MB/s, the mean of the last quarter, in \
-             twentieths of that time."
+    let Steadiness { level_mb_per_s, from_s, end_s, .. } = Steadiness::of(&outcome.series)?;
+    let (name, level, whole) = (name(outcome), text::number(level_mb_per_s), text::seconds(end_s));
+    Some(match from_s {
+        Some(from_s) if from_s <= 0.0 => {
+            format!("{name}: from the start within 10 % of {level} MB/s, the mean of the last quarter of {whole}.")
+        }
+        Some(from_s) => format!(
+            "{name}: from {} of {whole} on within 10 % of {level} MB/s, the mean of the last quarter, in twentieths of \
+             that time.",
+            text::seconds(from_s)
         ),
-        _ => format!(
+        None => format!(
             "{name}: not steady: in the last quarter of {whole} a twentieth of that time is more than 10 % from the \
              mean of {level} MB/s."
         ),
     })
-}
-
-/// The throughput in each of [`PARTS`] equally long parts; `None` if there are fewer intervals.
-fn throughputs(series: &[TierInterval]) -> Option<Vec<f64>> {
-    let end_s = series.last()?.end_s;
-    if series.len() < PARTS {
-        return None;
-    }
-    let mut bytes = [0.0; PARTS];
-    for interval in series {
-        let middle = f64::midpoint(interval.begin_s, interval.end_s) / end_s;
-        bytes[((middle * PARTS as f64) as usize).min(PARTS - 1)] += interval.counts.bytes as f64;
-    }
-    Some(bytes.iter().map(|bytes| bytes / 1e6 / (end_s / PARTS as f64)).collect())
 }
 
 // The load at the devices.

@@ -93,12 +93,7 @@ impl MissingInserts {
 
 /// Adds the requests of a batch that are for keys, and counts the inserts of keys that a recorded command is the first to
 /// use.
-fn add_batch(
-    keys: &mut MissingKeys,
-    batch: &[Record],
-    details: Option<&BatchDetails>,
-    dropped: &mut DroppedFields,
-) {
+fn add_batch(keys: &mut MissingKeys, batch: &[Record], details: Option<&BatchDetails>, dropped: &mut DroppedFields) {
     let mut of_command = false;
     for (at, record) in batch.iter().enumerate() {
         let request = details.map(|details| details.of(at)).unwrap_or_default();

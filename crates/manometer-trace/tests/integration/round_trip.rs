@@ -327,7 +327,10 @@ fn hashed_and_overlaid_keys_leave_lengths_and_count_what_names_keys() {
     let secret = || "000102030405060708090a0b0c0d0e0f".parse::<Secret>().unwrap();
     let (hashed, dropped) = carried(&mut Anonymise::new(scans(), secret()));
     assert!(dropped.is_empty() && hashed.iter().all(|one| one.contains("key: None")), "{hashed:?}");
-    assert_eq!([7, 9].map(|length| hashed.iter().filter(|one| one.contains(&format!("Some({length})"))).count()), [1, 1]);
+    assert_eq!(
+        [7, 9].map(|length| hashed.iter().filter(|one| one.contains(&format!("Some({length})"))).count()),
+        [1, 1]
+    );
     let join = "that it belongs to the command of the request before it";
     let commands = [("recorded command", 2), (join, 1)];
     let joins = |left: &[String]| left.iter().filter(|one| one.contains("is_joined: true")).count();

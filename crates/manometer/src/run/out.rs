@@ -1,10 +1,10 @@
 //! The folder of the results.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
 use manometer_measure::clock::WallAnchor;
+use manometer_measure::recording::{OutDirectory, RecordingError};
 
 use super::args::Args;
 
@@ -26,11 +26,11 @@ pub(super) fn default_out(name: &str) -> PathBuf {
 }
 
 /// Creates the folder of the results; it must hold nothing yet.
-pub(super) fn create_empty(out: &Path) -> Result<(), String> {
-    fs::create_dir_all(out).map_err(|error| format!("--out {}: {error}", out.display()))?;
-    let mut entries = fs::read_dir(out).map_err(|error| format!("--out {}: {error}", out.display()))?;
-    match entries.next() {
-        None => Ok(()),
-        Some(_) => Err(format!("--out {} is not empty: choose another directory", out.display())),
-    }
+pub(super) fn create_empty(out: &Path) -> Result<OutDirectory, String> {
+    OutDirectory::create(out).map_err(|error| match error {
+        RecordingError::NotEmpty { path } => {
+            format!("--out {} is not empty: choose another directory", path.display())
+        }
+        other => format!("--out {other}"),
+    })
 }

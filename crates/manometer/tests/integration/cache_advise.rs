@@ -34,6 +34,7 @@ fn a_trace_leads_to_a_page_for_people() {
         "  ssd (sound): No SSD tier is recommended: all that the trace touches, ",
         "Policies with the recommended memory, ",
         "The cheapest arrangement for trace ≥ 0.001 MB/s: ",
+        " USD per GB of data).",
         "each object taken as 4 KiB",
         "span: unknown, the trace has no times",
         "simulated exactly on all keys; ± is half the 95 % interval",

@@ -72,7 +72,7 @@ fn the_shipped_example_gives_the_thesis_its_table() {
         "181.67",
         "205.71",
         "never pays, even at no cost",
-        "dmcache-1s-4h0 (0.288) USD",
+        "dmcache-1s-4h0 (0.288) USD per GB of data",
     ];
     output.status(0).out_has(&expected).out_has(&["also: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
     let document = scene().run(&format!("cache cost {results} --prices {prices} --format json")).status(0).json();
@@ -160,7 +160,10 @@ fn a_goal_that_nothing_reaches_is_a_verdict() {
     let document =
         scene().run("cache cost results.json --prices shop.toml --goal mail>=31 --format json").status(3).json();
     assert_eq!(document["goal"]["cheapest"], Value::Null);
-    scene().run("cache cost results.json --prices shop.toml --goal mail>=15").status(0).out_has(&["cached (70.0) EUR"]);
+    scene()
+        .run("cache cost results.json --prices shop.toml --goal mail>=15")
+        .status(0)
+        .out_has(&["cached (70.0) EUR\n"]);
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn the_course_is_drawn_and_written_to_new_files() {
     let scene = scene();
     let words = "cache tier 1h.toml dmcache-1s-1h.toml --workload read-64KiB,oltp --scale 256 --series course.parquet \
                  --chart course.html";
-    scene.run(words).status(0);
+    scene.run(words).status(0).out_has(&["steady from"]);
     let page = scene.read("course.html");
     for expected in ["tier-series", "request-mix", "seeks-and-sizes", "arrangement-bars", "oltp on 1h: reads are"] {
         assert!(page.contains(expected), "{expected}");

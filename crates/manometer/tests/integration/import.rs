@@ -68,6 +68,7 @@ fn nothing_is_written_where_a_file_is_not_what_it_is_taken_for() {
     scene.run("import fio other.txt --out both").status(2).err_has(&["other.txt"]);
     scene.run("import resctl-bench other.txt --out both").status(2).err_has(&["JSON"]);
     scene.run("import ycsb absent.txt --out both").status(2).err_has(&["absent.txt"]);
+    assert!(!scene.path("both").exists(), "what is refused leaves no folder");
     assert_eq!(std::fs::read_dir(scene.path("both")).map_or(0, Iterator::count), 0);
 }
 

@@ -138,7 +138,14 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
     ];
     for (words, says) in refused {
         scene.run(words).status(2).err_has(&[says]);
+        assert!(!scene.path("out").exists() && !scene.path("manometer-runs").exists(), "{words}");
     }
+    scene.run("run file.toml --set trace=one.txt --out new/er/out").status(2);
+    assert!(!scene.path("new").exists());
+    // An empty folder of the user's stays.
+    std::fs::create_dir(scene.path("own")).unwrap();
+    scene.run("run file.toml --set trace=one.txt --out own").status(2);
+    assert!(scene.path("own").exists());
 }
 
 #[test]

@@ -84,6 +84,23 @@ fn other_engines_get_what_comes_closest_and_the_result_says_so() {
 }
 
 #[test]
+fn commands_of_other_databases_are_counted_as_not_sent() {
+    let scene = Scene::new();
+    let line = |database: u64, words: &str| format!("1700000000.000100 [{database} 127.0.0.1:1] {words}\n");
+    scene.write(
+        "monitor.log",
+        line(0, r#""LPUSH" "l" "a""#) + &line(1, r#""LPUSH" "l" "b""#) + &line(1, r#""GET" "s""#),
+    );
+    let document = scene.run("replay monitor.log --engine map --value-size 10 --format json").status(0).json();
+    assert_eq!(sent(&document, "commands"), [0, 2, 0], "{document}");
+    let words = "replay monitor.log --model closed-conservative --time full --value-size 10";
+    let Some((document, redis)) = replayed_on_redis(&scene, words) else { return };
+    assert_eq!(sent(&document, "commands"), [1, 1, 0], "{document}");
+    assert!(document["sent"].to_string().contains("1 of another database as the gets, puts and deletes"), "{document}");
+    assert_eq!((redis.ask("TYPE l", 1)[0].as_str(), redis.ask("TYPE 1:l", 1)[0].as_str()), ("list", "string"));
+}
+
+#[test]
 fn a_value_size_of_the_users_replaces_those_of_strings_only() {
     let scene = Scene::new();
     scene.write("monitor.log", MONITOR);

@@ -394,7 +394,8 @@ fn a_directory_that_another_run_holds_is_refused() {
 #[test]
 fn a_directory_that_cannot_be_written_is_named() {
     let scene = Scene::short();
-    scene.run("run short.toml --out rec --set device.directory=/proc/none").status(2).err_has(&["/proc/none"]);
+    scene.run("run short.toml --out new/rec --set device.directory=/proc/none").status(2).err_has(&["/proc/none"]);
+    assert!(!scene.path("new").exists(), "what is refused leaves no folder");
 }
 
 #[test]

@@ -113,8 +113,14 @@ fn what_a_verb_cannot_carry_is_counted_and_said() {
     let note = "note: the new trace lacks this field of 1 requests: recorded command";
     scene.run("trace anonymise m.log f.parquet").status(0).err_has(&[note]);
     // The merged trace still has its commands: a format without them loses them.
-    scene.run("trace convert a.parquet a.csv").status(0).err_has(&["csv cannot hold this field of 2 requests: recorded"]);
-    scene.run("trace complete m.log g.csv --load").status(0).err_has(&["perhaps no string", "size of an inserted value"]);
+    scene
+        .run("trace convert a.parquet a.csv")
+        .status(0)
+        .err_has(&["csv cannot hold this field of 2 requests: recorded"]);
+    scene
+        .run("trace complete m.log g.csv --load")
+        .status(0)
+        .err_has(&["perhaps no string", "size of an inserted value"]);
 }
 
 #[test]

@@ -65,7 +65,9 @@ fn character(advice: &Advice) -> String {
             "  popularity: Zipf's exponent {exponent:.2} ± {error:.2} of the head, the {} most requested keys",
             count(keys as f64)
         ),
-        _ => format!("  popularity: no Zipf distribution fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
+        _ => {
+            format!("  popularity: no Zipf distribution fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys"))
+        }
     });
     if let (Some(keys), Some(requests)) = (traits.one_hit_keys_share, traits.one_hit_requests_share) {
         lines.push(format!(
@@ -108,7 +110,7 @@ fn policies(advice: &Advice) -> String {
     format!(
         "Policies with {memory}: the best of {} with the recommended one, and LRU, {basis}; ± is half \
          the 95 % interval for other such traffic, for all policies at once, – where the trace is too short for one; OPT is \
-         the bound\n{shown}",
+         the bound of policies that admit every request\n{shown}",
         ranking.policies.len()
     )
 }
@@ -130,7 +132,12 @@ fn memory(advice: &Advice) -> String {
     head.extend(curves.iter().map(|curve| curve.policy.as_str()));
     let mut shown = table(&head, 0);
     let Some(lru) = curves.iter().find(|curve| curve.policy == "lru") else { return String::new() };
-    for point in lru.points.iter().rev().step_by(2).collect::<Vec<_>>().into_iter().rev() {
+    let named = [advice.memory.half, Some(advice.memory.recommended), advice.memory.twice].into_iter().flatten();
+    let named: Vec<u64> = named.map(|point| point.capacity).collect();
+    let is_shown = |(back, point): &(usize, &MissPoint)| back.is_multiple_of(2) || named.contains(&point.capacity);
+    let shown_points: Vec<&MissPoint> =
+        lru.points.iter().rev().enumerate().filter(is_shown).map(|(_, point)| point).collect();
+    for point in shown_points.into_iter().rev() {
         let mut row = vec![bytes(point.bytes), percent(point.share)];
         let at = |curve: &&PolicyCurve| curve.points.iter().find(|other| other.capacity == point.capacity).copied();
         row.extend(curves.iter().map(|curve| at(curve).map_or_else(gap, ratio)));

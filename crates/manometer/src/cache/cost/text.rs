@@ -155,7 +155,7 @@ fn goal(args: &Args, results: &CostResults, verdict: &GoalVerdict) -> Vec<String
         [cheapest, others @ ..] => {
             let unit = if args.per_gb { " per GB of data" } else { "" };
             let unit = format!("{}{unit}", results.prices.currency);
-            lines.push(format!("The cheapest arrangement for {goals}: {}, in {unit}", with_cost(cheapest)));
+            lines.push(format!("The cheapest arrangement for {goals}: {} {unit}", with_cost(cheapest)));
             if !others.is_empty() {
                 lines.push(format!("also: {}", others.iter().map(with_cost).collect::<Vec<_>>().join(", ")));
             }

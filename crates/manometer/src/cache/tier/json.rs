@@ -2,19 +2,22 @@
 
 use manometer_cache::RaidLevel;
 use manometer_cache::tier::workload::TraceRequests;
-use manometer_cache::tier::{OriginSettings, SecondLevelSettings, TierOutcome};
+use manometer_cache::tier::{OriginSettings, SecondLevelSettings, Steadiness, TierOutcome};
 use serde_json::{Value, json};
 
 use super::notes::notes;
 
 /// One document.
 pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) -> Value {
-    let row = |TierOutcome { arrangement, load, result, comparison, .. }: &TierOutcome| {
+    let row = |TierOutcome { arrangement, load, result, comparison, series, .. }: &TierOutcome| {
+        let steadiness = Steadiness::of(series);
         let OriginSettings { device, count, raid, size, .. } = &arrangement.origin;
         let mut row = json!({
             "arrangement": arrangement.name,
             "workload": load.name,
             "notes": notes(arrangement, load),
+            "steady_from_s": steadiness.and_then(|steadiness| steadiness.from_s),
+            "warm_up_s": steadiness.map(|steadiness| steadiness.warm_up_s),
             "scale": arrangement.scale,
             "origin": { "device": device, "count": count, "raid": raid_name(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),

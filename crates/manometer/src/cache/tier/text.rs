@@ -1,7 +1,9 @@
 //! The results as text.
 
 use manometer_cache::tier::workload::TraceRequests;
-use manometer_cache::tier::{ComparisonMetric, FlowBytes, Flows, OriginComparison, TierOutcome, TierResult};
+use manometer_cache::tier::{
+    ComparisonMetric, FlowBytes, Flows, OriginComparison, Steadiness, TierOutcome, TierResult,
+};
 use manometer_measure::human::{bytes, percent};
 
 use super::notes::notes;
@@ -48,8 +50,9 @@ fn accuracy(outcomes: &[TierOutcome]) -> Option<String> {
 fn speeds(outcomes: &[TierOutcome]) -> String {
     let head =
         ["arrangement", "workload", "MB/s", "requests/s", "mean", "p99", "in RAM", "on SSD", "origin busy", "SSD busy"];
+    let head: Vec<&str> = head.into_iter().chain(["steady from"]).collect();
     let mut table = table(&head, 2);
-    for TierOutcome { arrangement, load, result, .. } in outcomes {
+    for TierOutcome { arrangement, load, result, series, .. } in outcomes {
         table.add_row([
             arrangement.name.clone(),
             load.name.clone(),
@@ -61,9 +64,19 @@ fn speeds(outcomes: &[TierOutcome]) -> String {
             share(result.hit_ratio),
             share(Some(result.origin_busy)),
             share(result.cache_busy),
+            Steadiness::of(series).map_or_else(gap, steady_from),
         ]);
     }
     table.to_string()
+}
+
+/// From when on a row is steady, and when its figures begin if that is before.
+fn steady_from(steadiness: Steadiness) -> String {
+    let from = steadiness.from_s.map_or_else(|| "never".to_owned(), |from_s| format!("{} s", number(from_s)));
+    match steadiness.is_late() {
+        true => format!("{from}, counted from {} s", number(steadiness.warm_up_s)),
+        false => from,
+    }
 }
 
 /// The five flows and the write amplification.

@@ -46,9 +46,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         return dry_run(&settings, args.format);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out(&settings.name));
-    if let Err(reason) = create_empty(&out) {
-        return Ok(wrong_request(reason));
-    }
+    let _directory = match create_empty(&out) {
+        Ok(directory) => directory,
+        Err(reason) => return Ok(wrong_request(reason)),
+    };
     let interrupted = crate::process::interruption()?;
     match perform(&settings, &interrupted, &mut print_progress) {
         Ok(comparison) => {
