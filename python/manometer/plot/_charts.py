@@ -84,9 +84,10 @@ def advised_tiers(rows: Figures) -> ChartType:
 def arrangement_bars(rows: Figures) -> ChartType:
     """Arrangements of disks and SSDs.
 
-    The throughput of each arrangement by request size; whiskers are 95 % intervals, where there is one. A bar
-    that would dwarf the others is cut at the edge; its number is the full value. 1h is a disk, 1s an SSD, 4h0
-    four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front of four disks.
+    The throughput of each arrangement by request size, or under a load of requests of several sizes; whiskers are
+    95 % intervals, where there is one. A bar that would dwarf the others is cut at the edge; its number is the
+    full value. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front
+    of four disks.
 
     After dos Santos 2015, Figures 6.4, 6.5 and 6.8.
 
@@ -96,7 +97,7 @@ def arrangement_bars(rows: Figures) -> ChartType:
     Columns of its rows:
         workload: The workload: a panel each.
         arrangement: The arrangement of devices.
-        size: The size of a request, with its unit, such as `64 KiB`.
+        size: The size of a request, with its unit, such as `64 KiB`; `requests of the load` where it has several.
         size_order: The size's place among the sizes.
         mb_per_s [MB/s]: The throughput.
         cut_mb_per_s [MB/s]: The length of the bar: `mb_per_s`, or less where the bar is cut.
@@ -539,14 +540,14 @@ def policy_curves(rows: Figures) -> ChartType:
     """Miss ratio by memory and policy.
 
     The miss ratio (y axis) by the cache's memory (x axis), for the best policies, the recommended one, LRU, and
-    the bound OPT, dotted, which knows the future. The dashed vertical line is the recommended memory; pale bands
-    are 95 % intervals where a sample of the keys was simulated.
+    OPT, dotted: it knows the future and is the bound of policies that admit every request. The dashed vertical
+    line is the recommended memory; pale bands are 95 % intervals where a sample of the keys was simulated.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        policy: The replacement policy; `opt` is the bound.
+        policy: The replacement policy; `opt` is the bound of those that admit every request.
         mib [MiB]: The cache's memory.
         share: The same as a share of all data, 0 to 1.
         miss_ratio: Misses per request, 0 to 1.

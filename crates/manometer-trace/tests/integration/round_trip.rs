@@ -355,7 +355,7 @@ fn inserts_without_a_size_or_of_no_string_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let missing = MissingInserts::read(monitored(folder.path(), "one", ONE)).unwrap();
     let kinds = [
-        ("size of an inserted value, which no request for its key has", 4),
+        ("size of an inserted value, which no request for its key has", 3),
         ("type of an inserted value that a recorded command uses first, perhaps no string", 1),
     ];
     let mut load = missing.to_load();

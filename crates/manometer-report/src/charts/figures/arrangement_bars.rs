@@ -6,9 +6,10 @@ pub(crate) const CHART: Chart = Chart {
     name: "arrangement-bars",
     title: "Arrangements of disks and SSDs",
     origin: Some("dos Santos 2015, Figures 6.4, 6.5 and 6.8"),
-    caption: "The throughput of each arrangement by request size, or under a load of requests of several sizes; whiskers are 95 % intervals, where there is one. A \
-              bar that would dwarf the others is cut at the edge; its number is the full value. 1h is a disk, 1s an \
-              SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front of four disks.",
+    caption: "The throughput of each arrangement by request size, or under a load of requests of several sizes; \
+              whiskers are 95 % intervals, where there is one. A bar that would dwarf the others is cut at the edge; \
+              its number is the full value. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, \
+              bcache-1s-4h0 an SSD in front of four disks.",
     spec: include_str!("../../../../../charts/arrangement-bars.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };

@@ -7,8 +7,9 @@ pub(crate) const CHART: Chart = Chart {
     title: "Miss ratio by memory and policy",
     origin: None,
     caption: "The miss ratio (y axis) by the cache's memory (x axis), for the best policies, the recommended one, \
-              LRU, and OPT, dotted: it knows the future and is the bound of policies that admit every request. The dashed vertical line is the recommended \
-              memory; pale bands are 95 % intervals where a sample of the keys was simulated.",
+              LRU, and OPT, dotted: it knows the future and is the bound of policies that admit every request. The \
+              dashed vertical line is the recommended memory; pale bands are 95 % intervals where a sample of the \
+              keys was simulated.",
     spec: include_str!("../../../../../charts/policy-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
