@@ -87,10 +87,8 @@ fn other_engines_get_what_comes_closest_and_the_result_says_so() {
 fn commands_of_other_databases_are_counted_as_not_sent() {
     let scene = Scene::new();
     let line = |database: u64, words: &str| format!("1700000000.000100 [{database} 127.0.0.1:1] {words}\n");
-    scene.write(
-        "monitor.log",
-        line(0, r#""LPUSH" "l" "a""#) + &line(1, r#""LPUSH" "l" "b""#) + &line(1, r#""GET" "s""#),
-    );
+    let commands = [line(0, r#""LPUSH" "l" "a""#), line(1, r#""LPUSH" "l" "b""#), line(1, r#""GET" "s""#)];
+    scene.write("monitor.log", &commands.concat());
     let document = scene.run("replay monitor.log --engine map --value-size 10 --format json").status(0).json();
     assert_eq!(sent(&document, "commands"), [0, 2, 0], "{document}");
     let words = "replay monitor.log --model closed-conservative --time full --value-size 10";

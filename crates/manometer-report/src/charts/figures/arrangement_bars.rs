@@ -17,7 +17,11 @@ pub(crate) const CHART: Chart = Chart {
 const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("workload", "", "The workload: a panel each."),
     ColumnInfo::new("arrangement", "", "The arrangement of devices."),
-    ColumnInfo::new("size", "", "The size of a request, with its unit, such as `64 KiB`; `requests of the load` where it has several."),
+    ColumnInfo::new(
+        "size",
+        "",
+        "The size of a request, with its unit, such as `64 KiB`; `requests of the load` where it has several.",
+    ),
     ColumnInfo::new("size_order", "", "The size's place among the sizes."),
     ColumnInfo::new("mb_per_s", "MB/s", "The throughput."),
     ColumnInfo::new("cut_mb_per_s", "MB/s", "The length of the bar: `mb_per_s`, or less where the bar is cut."),
