@@ -123,11 +123,11 @@ impl Hints {
     }
 }
 
-/// The checks of the NVMe disks with their names. Without one, both are missing.
+/// The checks of the NVMe disks with their names. Without one, they do not apply.
 pub(super) fn checks(nvme: &[(&str, &Nvme)]) -> [Check; 2] {
     if nvme.is_empty() {
         return [("nvme-hints", WHY_HINTS), ("nvme-power", WHY_POWER)]
-            .map(|(id, why)| Check::new(id, CheckStatus::Missing, "no NVMe disk below the directory", why));
+            .map(|(id, why)| Check::new(id, CheckStatus::NotApplicable, "no NVMe disk below the directory", why));
     }
     [hints(nvme), power(nvme)]
 }
