@@ -31,7 +31,7 @@ impl Experiment {
         };
         let name = match neighbour {
             Disturbance::None => format!("{} alone", engine.name),
-            other => format!("{} beside {}", engine.name, other.about()),
+            other => format!("{} with {}", engine.name, other.about()),
         };
         let parts = [
             format!("#:schema ./{SCHEMA}\n# {question}\n{}\n", self.host()),

@@ -544,7 +544,7 @@ fn metrics_follow_a_run_and_hold_its_results() {
         scene.start("run short.toml --out rec --metrics live.prom --set plan.phase=60s --set plan.baseline=300ms");
     let text = wait_for("the metrics of w1", || {
         let text = std::fs::read_to_string(scene.path("live.prom")).ok()?;
-        text.contains("phase=\"w1\"").then_some(text)
+        (text.contains("phase=\"w1\"") && text.contains("manometer_rate{")).then_some(text)
     });
     assert!(text.starts_with("# TYPE manometer_") && text.ends_with("# EOF\n"), "{text}");
     assert!(text.contains("manometer_rate{experiment=\"short\",workload="), "{text}");

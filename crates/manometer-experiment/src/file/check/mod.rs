@@ -59,27 +59,20 @@ impl Checker<'_> {
         let name: Option<String> = self.read_required(root, "name");
         let seed = self.read_optional(root, "seed").unwrap_or(1);
         let interval = self.read_optional(root, "interval").unwrap_or(Span(Duration::from_secs(1)));
-        let device: Option<DeviceTable> = self.read_root_table(root, "device");
-        let plan: Option<PlanTable> = self.read_root_table(root, "plan");
-        if let Some(device) = &device {
-            self.check_directory(root, device);
-            self.check_write_budget(root, device);
-        }
+        let device = self.read_device(root);
         let prepare = self.read_preparation(root, interval);
-        if let Some(plan) = &plan {
+        let plan: Option<PlanTable> = self.read_root_table(root, "plan");
+        let times = plan.as_ref().and_then(|plan| {
             self.check_times(root, plan, interval);
-        }
-        let times = plan.as_ref().and_then(|plan| self.read_times(root, plan, interval));
+            self.read_times(root, plan, interval)
+        });
         let block_size = device.as_ref().and_then(|device| mount::block_size_bytes(&device.directory));
         let block_size = block_size.unwrap_or(DEFAULT_BLOCK_BYTES);
         let errors_before = self.errors.len();
         let mut primary = root.get("primary").and_then(|node| self.read_primary(node, block_size));
         let mut neighbours = self.read_neighbours(root, primary.as_ref(), block_size);
         let has_workloads = has_shape && self.errors.len() == errors_before;
-        if root.get("primary").is_none() && root.get("neighbour").is_none() {
-            let help = "add a `[primary]`, a `[[neighbour]]`, or both";
-            self.report("the experiment has no workload", Some(&root.key_origin), Some(help));
-        }
+        self.check_has_workload(root);
         let criterion = self.read_criterion(root, primary.as_ref());
         let goal = self.read_goal(root, criterion.as_ref());
         if !has_workloads {
@@ -95,7 +88,7 @@ impl Checker<'_> {
             return None;
         }
         let (device, times) = (device?, times?);
-        let mut experiment = Experiment {
+        let experiment = Experiment {
             name: name?,
             seed,
             criterion: criterion?,
@@ -122,13 +115,32 @@ impl Checker<'_> {
             resolved: root.to_json(),
         }
         .with_absolute_paths();
+        Some(self.check_whole(root, experiment, block_size))
+    }
+
+    /// Checks what depends on several valid parts of `experiment`, and reads `plan.stop`.
+    fn check_whole(&mut self, root: &Node, mut experiment: Experiment, block_size: u64) -> Experiment {
         self.check_blocks(root, &experiment);
         experiment.times.stop = self.read_phase_stop(root, longest(&experiment));
         self.check_stop_criterion(root, &experiment);
         if self.errors.is_empty() {
             self.check_runs(root, &experiment, block_size);
         }
-        Some(experiment)
+        experiment
+    }
+
+    fn read_device(&mut self, root: &Node) -> Option<DeviceTable> {
+        let device: DeviceTable = self.read_root_table(root, "device")?;
+        self.check_directory(root, &device);
+        self.check_write_budget(root, &device);
+        Some(device)
+    }
+
+    fn check_has_workload(&mut self, root: &Node) {
+        if root.get("primary").is_none() && root.get("neighbour").is_none() {
+            let help = "add a `[primary]`, a `[[neighbour]]`, or both";
+            self.report("the experiment has no workload", Some(&root.key_origin), Some(help));
+        }
     }
 
     /// Reports `plan.stop` by the throughput of a paced primary: it has its rate from the first second on, and the analysis

@@ -127,14 +127,7 @@ impl Checker<'_> {
         let is_whole = self.errors.len() == errors_before;
         let is_own = |key: &str| key != "kind" && known.iter().any(|name| name == key) && !other_keys.contains(&key);
         let own = self.with_shipped_options(node.with_keys(is_own));
-        let settings = match kind.as_str() {
-            "io" => WorkloadSettings::Io(self.read_table_of(&own, "io", is_whole)?),
-            "files" => WorkloadSettings::Files(self.read_table_of(&own, "files", is_whole)?),
-            "paths" => WorkloadSettings::Paths(self.read_table_of(&own, "paths", is_whole)?),
-            "replay" => WorkloadSettings::Replay(self.read_table_of(&own, "replay", is_whole)?),
-            "command" => WorkloadSettings::Command(self.read_table_of(&own, "command", is_whole)?),
-            _ => WorkloadSettings::Kv(self.read_table_of(&own, "kv", is_whole)?),
-        };
+        let settings = self.read_settings(&kind, &own, is_whole)?;
         let sources = self.sources;
         let settings = with_paths(settings, |key| node.get(key).map(|node| sources.folder(&node.origin)));
         if let Err((setting, text)) = settings.validate(block_size) {
@@ -143,6 +136,18 @@ impl Checker<'_> {
             return None;
         }
         Some(settings)
+    }
+
+    /// The settings `own` of a workload of the kind `kind`.
+    fn read_settings(&mut self, kind: &str, own: &Node, is_whole: bool) -> Option<WorkloadSettings> {
+        Some(match kind {
+            "io" => WorkloadSettings::Io(self.read_table_of(own, "io", is_whole)?),
+            "files" => WorkloadSettings::Files(self.read_table_of(own, "files", is_whole)?),
+            "paths" => WorkloadSettings::Paths(self.read_table_of(own, "paths", is_whole)?),
+            "replay" => WorkloadSettings::Replay(self.read_table_of(own, "replay", is_whole)?),
+            "command" => WorkloadSettings::Command(self.read_table_of(own, "command", is_whole)?),
+            _ => WorkloadSettings::Kv(self.read_table_of(own, "kv", is_whole)?),
+        })
     }
 
     /// The table `node`, with the options themselves in place of a file of options that is inside the program.
