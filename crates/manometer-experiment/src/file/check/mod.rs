@@ -69,7 +69,8 @@ impl Checker<'_> {
         let block_size = device.as_ref().and_then(|device| mount::block_size_bytes(&device.directory));
         let block_size = block_size.unwrap_or(DEFAULT_BLOCK_BYTES);
         let errors_before = self.errors.len();
-        let mut primary = root.get("primary").and_then(|node| self.read_primary(node, block_size));
+        let mut primary =
+            root.get("primary").filter(|node| node.is_table()).and_then(|node| self.read_primary(node, block_size));
         let mut neighbours = self.read_neighbours(root, primary.as_ref(), block_size);
         let has_workloads = has_shape && self.errors.len() == errors_before;
         self.check_has_workload(root);
@@ -314,7 +315,7 @@ impl Checker<'_> {
 
     /// Reads `[goal]`, which needs a primary.
     fn read_goal(&mut self, root: &Node, criterion: Option<&Criterion>) -> Option<PlanGoal> {
-        let node = root.get("goal")?;
+        let node = root.get("goal").filter(|node| node.is_table())?;
         let goal: GoalTable = self.read_table(node, "goal")?;
         if root.get("primary").is_none() {
             let help = "a goal is about the primary: add a `[primary]`, or remove `[goal]`";

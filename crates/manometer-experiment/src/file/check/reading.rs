@@ -55,6 +55,10 @@ impl Checker<'_> {
             self.report(format!("the table `[{key}]` is missing"), Some(&root.key_origin), None);
             return None;
         };
+        if !node.is_table() {
+            // Reported by its shape.
+            return None;
+        }
         let errors_before = self.errors.len();
         let table = self.read_table(node, key);
         for step in node.get("step").filter(|_| key == "plan").map_or(&[][..], Node::elements) {
