@@ -38,7 +38,9 @@ fn forbidden() -> Vec<String> {
 fn what_is_not_permitted_has_one_status_in_every_verb() {
     let scene = Scene::short();
     scene.write("trace.txt", "read,1,0,100\nread,2,1,100\n");
-    ["rec", "rec2"].map(|out| scene.run(&format!("run short.toml --out {out}")).status(0));
+    for out in ["rec", "rec2"] {
+        scene.run(&format!("run short.toml --out {out}")).status(0);
+    }
     scene.write("bench.txt", "readrandom   :       2.5 micros/op 100 ops/sec 30.0 seconds 3000 operations;\n");
     for words in forbidden() {
         let output = scene.run(&words);

@@ -66,7 +66,9 @@ fn scene() -> Scene {
     let scene = Scene::short();
     let trace: String = (0..200).map(|number| format!("read,{},{},100\n", number % 10, number * 100)).collect();
     scene.write("trace.txt", &trace);
-    ["rec", "rec2"].map(|out| scene.run(&format!("run short.toml --out {out}")).status(0));
+    for out in ["rec", "rec2"] {
+        scene.run(&format!("run short.toml --out {out}")).status(0);
+    }
     scene
 }
 
