@@ -65,6 +65,7 @@ impl Answers {
         anyhow::ensure!(rounds >= MIN_ROUNDS, "--time {}: an interval needs at least {least}", self.time);
         let balanced = if phases % 2 == 0 { phases } else { 2 * phases } as u32;
         let rounds = rounds as u32;
-        Ok(if rounds >= balanced { rounds - rounds % balanced } else { rounds })
+        let whole = rounds - rounds % balanced;
+        Ok(if f64::from(whole) >= MIN_ROUNDS { whole } else { rounds })
     }
 }
