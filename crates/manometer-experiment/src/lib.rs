@@ -9,7 +9,7 @@
 //! 5. [`conductor`] runs the phases with one worker process per workload and leaves a recording.
 //! 6. [`queue`] keeps the runs of a sweep or of several files in order.
 //!
-//! [`real_vs_synthetic`] replays a trace and synthetic loads on the same caches. What a recording means is left to
+//! [`shipped`] holds the experiments that come with Manometer. [`real_vs_synthetic`] replays a trace and synthetic loads on the same caches. What a recording means is left to
 //! `manometer-analysis`.
 //!
 //! ```
@@ -54,6 +54,7 @@ pub mod progress;
 pub mod queue;
 pub mod real_vs_synthetic;
 pub mod setup;
+pub mod shipped;
 
 pub use definition::Experiment;
 pub use file::ExperimentError;

@@ -3,7 +3,7 @@
 //! Times are seconds since the start of the recording, rounded to the format's milliseconds.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -123,7 +123,26 @@ impl LatencyLog {
     /// # Errors
     /// The file cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let bytes = regular_file::read(path, MOST_BYTES)?;
+        Ok(Self::parse(&regular_file::read(path, MOST_BYTES)?))
+    }
+
+    /// Reads the lines within the last `bytes` of a log, for a view of a run that still writes it.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read_end(path: &Path, bytes: u64) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let skipped = file.metadata()?.len().saturating_sub(bytes);
+        file.seek(SeekFrom::Start(skipped))?;
+        let mut end = Vec::new();
+        file.take(bytes).read_to_end(&mut end)?;
+        // The first line is whole only where nothing was skipped.
+        let begin =
+            if skipped == 0 { 0 } else { end.iter().position(|byte| *byte == b'\n').map_or(end.len(), |at| at + 1) };
+        Ok(Self::parse(&end[begin..]))
+    }
+
+    fn parse(bytes: &[u8]) -> Self {
         // A line without its end does not count: a truncated number could pass for a complete one.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut log = Self { truncated: whole < bytes.len(), ..Self::default() };
@@ -149,7 +168,7 @@ impl LatencyLog {
                 }
             }
         }
-        Ok(log)
+        log
     }
 
     /// The tag with the response times of `operation`: its own if there is one, else that of the operation, because in a
@@ -231,6 +250,23 @@ mod tests {
         assert_eq!(log.between("scan", 0.0, 9.0).len(), 0);
         let p50 = log.between("read", 0.0, 1.0).quantile_ns(0.5).unwrap();
         assert!((999_000..=1_001_000).contains(&p50), "{p50}");
+    }
+
+    #[test]
+    fn the_end_of_a_log_has_its_last_whole_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.hlog");
+        log(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        let last_line = bytes[..bytes.len() - 1].iter().rev().take_while(|byte| **byte != b'\n').count() as u64 + 1;
+        let read = |bytes| LatencyLog::read_end(&path, bytes).unwrap();
+        assert_eq!(read(last_line - 1).intervals.len(), 0, "a part of a line");
+        assert_eq!(read(last_line + 1).intervals.len(), 1);
+        assert_eq!(
+            (read(last_line + 1).operations(), read(last_line + 1).truncated),
+            (vec!["update".to_owned()], false)
+        );
+        assert_eq!(read(u64::MAX >> 1), LatencyLog::read(&path).unwrap());
     }
 
     #[test]

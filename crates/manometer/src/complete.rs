@@ -4,6 +4,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::exit_status::ExitStatus;
+use crate::output;
 
 /// Print the completions for a shell.
 #[derive(Debug, clap::Args)]
@@ -16,6 +17,8 @@ pub struct Args {
 /// Prints the completions.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut command = super::Cli::command();
-    clap_complete::generate(args.shell, &mut command, "manometer", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "manometer", &mut script);
+    output::print_bytes(&script)?;
     Ok(ExitStatus::Done)
 }

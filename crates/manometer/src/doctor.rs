@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use comfy_table::{Cell, ColumnConstraint};
 use manometer_experiment::prepare::ledger::LedgerEntries;
-use manometer_measure::doctor::{Check, CheckStatus, Facts};
+use manometer_measure::doctor::{Check, CheckStatus, Facts, Verdict};
 use manometer_measure::host::environment;
 use serde_json::json;
 
@@ -15,6 +15,8 @@ use crate::output::Format;
 const WIDTH: u16 = 100;
 
 /// Check what this host can measure in a directory, why each check matters, and how to fix it.
+///
+/// At the end it says what this host measures soundly, what with caveats, and what not.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  manometer doctor /mnt/nvme\n\nIt writes a file of 4 KiB to the directory and removes it."
@@ -35,18 +37,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let interfaces = manometer_target::file::probe(&args.dir);
     let checks = Facts::read(&args.dir, interfaces).checks();
+    let verdict = Verdict::of(&checks);
     // A damaged ledger is an error when a run opens it.
     let written_bytes = LedgerEntries::read(&args.dir).map(|ledger| ledger.written_bytes()).ok();
     let document = || {
         let environment = environment::describe(&args.dir);
-        json!({ "checks": checks, "environment": environment, "written_bytes": written_bytes })
+        json!({
+            "checks": checks,
+            "verdict": { "text": verdict.text(), "can": verdict },
+            "environment": environment,
+            "written_bytes": written_bytes,
+        })
     };
-    args.format.print(document, || screen(&checks))?;
+    args.format.print(document, || screen(&checks, &verdict))?;
     Ok(ExitStatus::Done)
 }
 
-/// A row for each check, and the count of each status.
-fn screen(checks: &[Check]) -> String {
+/// A row for each check, the count of each status, and the verdict.
+fn screen(checks: &[Check], verdict: &Verdict) -> String {
     let mut table = crate::table::table(&["", "check", "result · why it matters → how to fix it"], 3);
     let width = table.width().unwrap_or(WIDTH).min(WIDTH);
     table.set_width(width);
@@ -60,8 +68,26 @@ fn screen(checks: &[Check]) -> String {
         }
     }
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let (ok, limited, missing) = (count(CheckStatus::Ok), count(CheckStatus::Limited), count(CheckStatus::Missing));
-    format!("{}\n{ok} ok, {limited} limited, {missing} missing", table.trim_fmt())
+    let all = [CheckStatus::Ok, CheckStatus::Limited, CheckStatus::Missing, CheckStatus::NotApplicable];
+    let counts = all.map(|status| format!("{} {}", count(status), word(status))).join(", ");
+    format!("{}\n{counts}\n\n{}", table.trim_fmt(), wrapped(&verdict.text()))
+}
+
+/// The lines of `text`, none wider than the output without a terminal.
+fn wrapped(text: &str) -> String {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > usize::from(WIDTH) {
+                lines.push(std::mem::take(&mut line));
+            }
+            let space = if line.is_empty() { "" } else { " " };
+            line += &format!("{space}{word}");
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
 }
 
 fn word(status: CheckStatus) -> &'static str {
@@ -69,6 +95,7 @@ fn word(status: CheckStatus) -> &'static str {
         CheckStatus::Ok => "ok",
         CheckStatus::Limited => "limited",
         CheckStatus::Missing => "missing",
+        CheckStatus::NotApplicable => "not applicable",
     }
 }
 
@@ -102,8 +129,11 @@ mod tests {
     fn the_screen_is_no_wider_than_it_says_and_counts() {
         let long = "mq-deadline ".repeat(20);
         let checks = [check(CheckStatus::Ok, &long, ""), check(CheckStatus::Limited, "2 GiB", "swapoff -a")];
-        let screen = screen(&checks);
+        let screen = screen(&checks, &Verdict::of(&checks));
         assert!(screen.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{screen}");
-        assert!(screen.ends_with("1 ok, 1 limited, 0 missing"), "{screen}");
+        assert!(
+            screen.contains("\n1 ok, 1 limited, 0 missing, 0 not applicable\n\nThis host measures soundly"),
+            "{screen}"
+        );
     }
 }

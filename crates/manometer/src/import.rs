@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
 use manometer_import::{FORMATS, ImportError, ImportFormat, experiment_of_flags, find_format, import};
 use manometer_report::AnalysedRecording;
 
-use crate::exit_status::ExitStatus;
+use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
 use crate::recordings;
 
@@ -109,11 +109,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     match done {
         Ok(()) => Ok(ExitStatus::Done),
-        Err(error) => {
-            let is_ours = error.downcast_ref::<ImportError>().is_some();
-            output::error(&error);
-            Ok(if is_ours { ExitStatus::WrongRequest } else { ExitStatus::Failed })
-        }
+        Err(error) if error.is::<ImportError>() => Ok(wrong_request(error)),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The `manometer` command line: one module per verb, no logic.
 //!
 //! ```text
-//! manometer run experiments/quick.toml --out recording
+//! manometer run quick --out recording
 //! manometer report recording
 //! ```
 
@@ -14,12 +14,15 @@ mod doctor;
 mod engines;
 mod exit_status;
 mod experiment_error;
+mod experiments;
 mod fidelity;
 mod import;
+mod init;
 mod io;
 mod junit;
 mod kv;
 mod latency;
+mod metrics;
 mod number;
 mod output;
 mod parse;
@@ -57,7 +60,7 @@ use self::exit_status::ExitStatus;
 
 /// Measure what a key-value store loses to noisy neighbours on its disk.
 #[derive(Parser)]
-#[command(version, max_term_width = 100, after_help = "Example:\n  manometer run experiments/quick.toml")]
+#[command(version, max_term_width = 100, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -65,6 +68,8 @@ struct Cli {
 
 verbs::verbs! {
     Run => run,
+    Init => init,
+    Experiments => experiments,
     Prepare => prepare,
     Report => report,
     Compare => compare,
@@ -89,15 +94,23 @@ verbs::verbs! {
 fn main() -> ExitCode {
     log_warnings();
     let status = Cli::parse().verb.run().unwrap_or_else(|error| {
+        let status = ExitStatus::of_error(&error);
         output::error(error);
-        ExitStatus::Failed
+        status
     });
     ExitCode::from(status)
+}
+
+/// The example and the exit statuses at the end of `--help`.
+fn after_help() -> String {
+    format!("Example:\n  manometer run quick\n\n{}", exit_status::help())
 }
 
 /// Writes the warnings of libraries to standard error. Those of `fuser` say that somebody else unmounted, which is how mounts end.
 fn log_warnings() {
     let filter = Targets::new().with_default(Level::WARN).with_target("fuser", Level::ERROR);
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    // A closed standard error must not end a measurement: the message about it would be written there too.
+    let log = log.log_internal_errors(false);
     log.without_time().finish().with(filter).init();
 }

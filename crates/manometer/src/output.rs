@@ -20,7 +20,7 @@ impl Format {
     /// Prints a result in this format.
     ///
     /// # Errors
-    /// Standard output is closed.
+    /// Standard output cannot be written.
     pub fn print<D: Serialize>(
         self,
         document: impl FnOnce() -> D,
@@ -36,21 +36,32 @@ impl Format {
 /// Prints one JSON document on standard output.
 ///
 /// # Errors
-/// Standard output is closed.
+/// Standard output cannot be written.
 pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut stdout, document)?;
-    writeln!(stdout)?;
-    Ok(())
+    print_bytes(&[&serde_json::to_vec_pretty(document)?[..], b"\n"].concat())
 }
 
 /// Prints text on standard output.
 ///
 /// # Errors
-/// Standard output is closed.
+/// Standard output cannot be written.
 pub fn print_text(text: &str) -> anyhow::Result<()> {
-    writeln!(io::stdout().lock(), "{text}")?;
-    Ok(())
+    print_bytes(format!("{text}\n").as_bytes())
+}
+
+/// Prints bytes on standard output. A reader that has closed it, as `head` does, has read enough: the verb ends with the
+/// status of its work.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("standard output"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints a message on standard error.
@@ -70,5 +81,32 @@ pub fn event(event: &impl Serialize) -> io::Result<()> {
 
 /// Prints an error on standard error, with its causes.
 pub fn error(error: impl Display) {
-    note(&format!("manometer: {error:#}"));
+    note(&format!("manometer: {}", said_once(format!("{error:#}"))));
+}
+
+/// `text`, an error and its causes joined by colons, without the causes that it says already: most errors name their
+/// cause in their own text.
+fn said_once(mut text: String) -> String {
+    while let Some((at, _)) = text.match_indices(": ").find(|(at, _)| text[..*at].contains(&text[*at + 2..])) {
+        text.truncate(at);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        for (all, once) in [
+            ("a: not found: not found", "a: not found"),
+            ("a: not found; name a file: not found", "a: not found; name a file"),
+            ("run: a: denied: a: denied: denied", "run: a: denied"),
+            ("removing: a: denied", "removing: a: denied"),
+            ("nothing more", "nothing more"),
+        ] {
+            assert_eq!(said_once(all.to_owned()), once);
+        }
+    }
 }

@@ -9,8 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
-/// The exit status after a second signal.
-const ENDED_AT_ONCE: i32 = 130;
+use crate::exit_status::ENDED_AT_ONCE;
 
 /// Signals within this time of the first are the same request, in nanoseconds: a signal to the group of processes often
 /// comes beside one to the process itself.
@@ -20,7 +19,7 @@ const SAME_SIGNAL_NS: u64 = 500_000_000;
 pub fn interruption() -> std::io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, ENDED_AT_ONCE, Arc::clone(&interrupted))?;
+        flag::register_conditional_shutdown(signal, ENDED_AT_ONCE.into(), Arc::clone(&interrupted))?;
         flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
@@ -41,7 +40,7 @@ pub fn interruption_or_else(clean_up: impl FnOnce() + Send + 'static) -> std::io
             }
         }
         clean_up();
-        low_level::exit(ENDED_AT_ONCE);
+        low_level::exit(ENDED_AT_ONCE.into());
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait)?;
     Ok(interrupted)

@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use manometer_experiment::Experiment;
 use manometer_experiment::progress::ProgressUpdate;
 
-use crate::number::number;
+use crate::number::{latency, number};
 use crate::output;
 
 /// The steps of a bar: thousandths of its length.
@@ -188,7 +188,7 @@ fn percent(done: u64, total: u64) -> f64 {
 
 fn rate_text(rate: f64, unit: &str, p99_us: Option<f64>) -> String {
     match p99_us {
-        Some(us) => format!("{} {unit}, p99 {:.2} ms", number(rate), us / 1e3),
+        Some(us) => format!("{} {unit}, p99 {}", number(rate), latency(us)),
         None => format!("{} {unit}", number(rate)),
     }
 }

@@ -7,6 +7,7 @@ use manometer_analysis::findings::DAMAGED;
 use manometer_report::AnalysedRecording;
 
 use crate::exit_status::{ExitStatus, wrong_request};
+use crate::metrics;
 use crate::output::{self, Format};
 use crate::recordings::{
     FILE, common_findings, labelled_summaries, runs_document, runs_text, write_page, write_summary,
@@ -18,7 +19,8 @@ use crate::recordings::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
     manometer report runs/001 runs/002 --out both.html\n  \
-    manometer report manometer-runs/a-sweep   # all its runs")]
+    manometer report manometer-runs/a-sweep   # all its runs\n  \
+    manometer report runs/001 --metrics /var/lib/node_exporter/textfile/manometer.prom")]
 pub struct Args {
     /// Recordings, or directories of recordings from a sweep or an import.
     #[arg(required = true)]
@@ -26,6 +28,9 @@ pub struct Args {
     /// Report's file [default: `report.html` in the first recording].
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Also write the results as OpenMetrics text, for node_exporter's textfile collector.
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -47,6 +52,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let page = args.out.clone().unwrap_or_else(|| args.recordings[0].join(FILE));
     write_page(&page, &recorded)?;
+    if let Some(path) = &args.metrics {
+        metrics::write(path, &recorded)?;
+    }
     if args.format == Format::Json {
         return match recorded.as_slice() {
             [one] => output::print_json(&one.summary),

@@ -73,9 +73,13 @@ impl<'a> Evidence<'a> {
 
     /// What the primary reported when it was ready.
     pub(super) fn primary_facts(&self) -> Option<&'a Map<String, Value>> {
-        let primary = &self.recording.plan.primary()?.name;
+        self.facts_of(&self.recording.plan.primary()?.name)
+    }
+
+    /// What the workload `name` reported when it was ready.
+    pub(super) fn facts_of(&self, name: &str) -> Option<&'a Map<String, Value>> {
         self.recording.events.iter().rev().find_map(|line| match &line.event {
-            Event::Ready { workload, facts } if workload == primary => Some(facts),
+            Event::Ready { workload, facts } if workload == name => Some(facts),
             _ => None,
         })
     }

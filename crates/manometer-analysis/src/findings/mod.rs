@@ -14,6 +14,7 @@ mod drift;
 mod evidence;
 mod flash_device;
 pub(crate) mod foreign_processes;
+mod idle_neighbour;
 mod interleaved;
 mod lsm_levels;
 mod open_loop;
@@ -52,6 +53,7 @@ const FAMILIES: &[Family] = &[
     virtual_disk::FAMILY,
     stable_data::FAMILY,
     phase_coverage::FAMILY,
+    idle_neighbour::FAMILY,
     steady_state::FAMILY,
     open_loop::FAMILY,
     drift::FAMILY,

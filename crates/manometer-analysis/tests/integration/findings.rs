@@ -3,7 +3,7 @@
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
 use manometer_measure::Column;
-use manometer_measure::event::{Event, Finding, RunStatus};
+use manometer_measure::event::{Event, Finding, RunStatus, ThreatStrength};
 use manometer_measure::plan::{Phase, PhaseKind};
 use serde_json::{Value, json};
 
@@ -37,6 +37,10 @@ struct Case<'a> {
     again: Option<f64>,
     /// The length of that phase, if not a minute.
     again_s: Option<u64>,
+    /// The neighbour's kind, if not `io`, and what it reported when it was ready.
+    neighbour: Option<(&'a str, Value)>,
+    /// The seconds at the start of `w1` in which no request of the neighbour ends.
+    idle_s: u64,
 }
 
 fn summary(case: &Case<'_>) -> RunSummary {
@@ -47,8 +51,14 @@ fn summary(case: &Case<'_>) -> RunSummary {
     if let Some(kind) = case.kind {
         plan.workloads[0].kind = kind.to_owned();
     }
+    if let Some((kind, _)) = &case.neighbour {
+        plan.workloads[1].kind = (*kind).to_owned();
+    }
     let dir = tempfile::tempdir().unwrap();
     let mut run = Run::seeded(dir.path(), &plan, 1, &case.environment);
+    if let Some((_, Value::Object(facts))) = &case.neighbour {
+        run.event(Event::Ready { workload: "writer".into(), facts: facts.clone() });
+    }
     if let Some(facts) = case.facts.as_object() {
         run.event(Event::Ready { workload: "db".into(), facts: facts.clone() });
     }
@@ -65,7 +75,8 @@ fn summary(case: &Case<'_>) -> RunSummary {
             read_bytes: *read_bytes,
             written_bytes: *written_bytes,
         };
-        run.phase_with(phase, level, 100, 50.0, processes.iter().map(event).collect());
+        let idle_s = if phase.id == "w1" { case.idle_s } else { 0 };
+        run.phase_with_idle(phase, level, 100, (50.0, idle_s), processes.iter().map(event).collect());
     }
     for (source, columns, row) in &case.series {
         let columns: Vec<Column> = columns.iter().map(|name| Column::new(*name, "")).collect();
@@ -110,6 +121,21 @@ fn under_pressure(second: f64) -> bool {
 #[test]
 fn an_ordinary_recording_has_no_findings() {
     assert_eq!(found(&Case::default()), []);
+}
+
+#[test]
+fn a_neighbour_that_does_nothing_is_reported_by_how_freely_it_runs() {
+    let program = |idle_s, facts: Value| Case { neighbour: Some(("command", facts)), idle_s, ..Case::default() };
+    let idle = only(&program(54, json!({})));
+    has(&idle, "neighbour-idle", &["`writer` ended in 54 of 60 s of w1", "`prepare`", "`plan.settle`"]);
+    assert_eq!(idle.threat.map(|threat| threat.strength), Some(ThreatStrength::Fatal));
+    let some = only(&program(8, json!({})));
+    assert_eq!(some.threat.map(|threat| threat.strength), Some(ThreatStrength::Serious));
+    // Narrowly not: a program that had begun almost at once, one with a rate, and a workload that has requests at all.
+    assert_eq!(found(&program(7, json!({}))), []);
+    assert_eq!(found(&program(54, json!({ "paced_by": "--rate_iops 1" }))), []);
+    assert_eq!(found(&Case { idle_s: 59, ..Case::default() }), []);
+    has(&only(&Case { idle_s: 60, ..Case::default() }), "neighbour-idle", &["60 of 60 s of w1"]);
 }
 
 #[test]

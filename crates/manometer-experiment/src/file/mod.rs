@@ -15,18 +15,19 @@ use std::path::Path;
 
 pub use problem::{ExperimentError, Problem};
 pub use real_vs_synthetic::RealVsSynthetic;
-pub use schema::json_schema;
+pub use schema::{SCHEMA_ID, json_schema};
 
 use self::source::Sources;
 use crate::definition::Experiment;
 
-/// Reads the experiment file at `path` and the files that it extends, applies the `--set` changes `sets`, and checks the
+/// Reads the experiment file at `path`, or the shipped experiment of that name, and the files that it extends, applies the `--set` changes `sets`, and checks the
 /// whole.
 ///
 /// # Errors
 /// All problems, each with its file, its line and what would be right.
 pub fn load(path: &Path, sets: &[String]) -> Result<Experiment, ExperimentError> {
-    let mut sources = Sources::default();
-    let root = tree::load(&mut sources, path, sets).map_err(|errors| ExperimentError::new(errors, &sources))?;
-    check::check(&root, &sources).map_err(|errors| ExperimentError::new(errors, &sources))
+    let (mut sources, mut errors) = (Sources::default(), Vec::new());
+    let root = tree::load(&mut sources, path, sets, &mut errors);
+    let experiment = root.and_then(|root| check::check(&root, &sources, &mut errors));
+    experiment.filter(|_| errors.is_empty()).ok_or_else(|| ExperimentError::new(errors, &sources))
 }

@@ -106,7 +106,8 @@ impl fmt::Display for ExperimentError {
 impl std::error::Error for ExperimentError {}
 
 impl ExperimentError {
-    pub(crate) fn new(errors: Vec<CheckError>, sources: &Sources) -> Self {
+    pub(crate) fn new(mut errors: Vec<CheckError>, sources: &Sources) -> Self {
+        errors.sort_by_key(|error| error.origin.as_ref().map(|origin| (origin.source, origin.span.start)));
         Self { problems: errors.into_iter().map(|error| Problem::new(error, sources)).collect() }
     }
 }

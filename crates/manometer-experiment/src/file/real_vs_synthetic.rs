@@ -8,7 +8,7 @@ use manometer_workload::replay::TraceFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{node_at, unknown_keys};
+use super::check::{deserialize, unknown_keys};
 use super::problem::{CheckError, ExperimentError};
 use super::source::Sources;
 use super::tree::{self, Node};
@@ -153,8 +153,8 @@ fn chunk_max() -> ByteSize {
 impl RealVsSynthetic {
     /// Whether the file at `path`, or one that it extends, is of this kind.
     pub fn has_kind(path: &Path) -> bool {
-        let root = tree::load(&mut Sources::default(), path, &[]);
-        root.is_ok_and(|root| root.get("kind").is_some_and(|kind| kind.to_json() == KIND))
+        let root = tree::load(&mut Sources::default(), path, &[], &mut Vec::new());
+        root.is_some_and(|root| root.get("kind").is_some_and(|kind| kind.to_json() == KIND))
     }
 
     /// Reads the file at `path`, applies the `--set` changes `sets`, and checks the whole.
@@ -162,9 +162,10 @@ impl RealVsSynthetic {
     /// # Errors
     /// All problems, each with its file, its line and what would be right.
     pub fn load(path: &Path, sets: &[String]) -> Result<Self, ExperimentError> {
-        let mut sources = Sources::default();
-        let root = tree::load(&mut sources, path, sets).map_err(|errors| ExperimentError::new(errors, &sources))?;
-        read(&root, &sources).map_err(|errors| ExperimentError::new(errors, &sources))
+        let (mut sources, mut errors) = (Sources::default(), Vec::new());
+        let root = tree::load(&mut sources, path, sets, &mut errors);
+        let settings = root.and_then(|root| read(&root, &sources, &mut errors));
+        settings.filter(|_| errors.is_empty()).ok_or_else(|| ExperimentError::new(errors, &sources))
     }
 
     /// The trace and its format.
@@ -178,31 +179,24 @@ impl RealVsSynthetic {
     }
 }
 
-fn read(root: &Node, sources: &Sources) -> Result<RealVsSynthetic, Vec<CheckError>> {
-    let mut errors = unknown_keys::<RealVsSynthetic>(root);
-    errors.extend(root.get("slabs").into_iter().flat_map(unknown_keys::<SlabTable>));
-    errors.extend(root.get("throughput").into_iter().flat_map(unknown_keys::<ThroughputTable>));
-    errors.extend(root.get("cluster").into_iter().flat_map(unknown_keys::<ClusterTable>));
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let mut settings: RealVsSynthetic = serde_path_to_error::deserialize(root.to_json()).map_err(|error| {
-        let at = node_at(root, error.path());
-        let place = Some(&at.origin).filter(|_| error.path().iter().len() > 0).unwrap_or(&root.origin);
-        vec![CheckError::new(format!("`{}`: {}", error.path(), error.inner()), Some(place.clone()))]
-    })?;
-    let invalid = check(&settings);
-    if !invalid.is_empty() {
-        let error = |(key, message): (&str, String)| {
-            let at = key.split('.').try_fold(root, Node::get);
-            CheckError::new(format!("`{key}`: {message}"), at.map(|node| node.origin.clone()))
-        };
-        return Err(invalid.into_iter().map(error).collect());
-    }
+fn read(root: &Node, sources: &Sources, errors: &mut Vec<CheckError>) -> Option<RealVsSynthetic> {
+    let mut unknown = unknown_keys::<RealVsSynthetic>(root);
+    unknown.extend(root.get("slabs").into_iter().flat_map(unknown_keys::<SlabTable>));
+    unknown.extend(root.get("throughput").into_iter().flat_map(unknown_keys::<ThroughputTable>));
+    unknown.extend(root.get("cluster").into_iter().flat_map(unknown_keys::<ClusterTable>));
+    let is_whole = unknown.is_empty();
+    errors.extend(unknown);
+    let mut settings: RealVsSynthetic =
+        deserialize(root, "", is_whole).map_err(|invalid| errors.extend(invalid)).ok()?;
+    let error = |(key, message): (&str, String)| {
+        let at = key.split('.').try_fold(root, Node::get);
+        CheckError::new(format!("`{key}`: {message}"), at.map(|node| node.origin.clone()))
+    };
+    errors.extend(check(&settings).into_iter().map(error));
     if let Some(trace) = root.get("trace") {
         settings.trace = sources.folder(&trace.origin).join(&settings.trace);
     }
-    Ok(settings)
+    Some(settings)
 }
 
 /// The invalid settings, each with its key and what would be right.

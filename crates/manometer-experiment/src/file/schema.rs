@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use super::real_vs_synthetic::{KIND, RealVsSynthetic};
 use super::tables::ExperimentTable;
 
+/// The name of the schema, by which editors and programs know it: it needs no network.
+pub const SCHEMA_ID: &str = "urn:manometer:experiment";
+
 /// The JSON Schema, as kept in `docs/experiment.schema.json`.
 pub fn json_schema() -> Value {
     let mut schema = schemars::schema_for!(ExperimentTable).to_value();
@@ -47,6 +50,7 @@ pub fn json_schema() -> Value {
     }
     json!({
         "$schema": dialect,
+        "$id": SCHEMA_ID,
         "title": "An experiment file of Manometer",
         "description": "An experiment, or with `kind = \"real-vs-synthetic\"` a comparison of a trace with synthetic loads.",
         "if": { "required": ["kind"], "properties": { "kind": { "const": KIND } } },

@@ -1,14 +1,16 @@
 //! TOML as a tree in which every value knows its position, so that `extends` and `--set` can merge trees and errors can
 //! point at lines.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use manometer_measure::suggest::similar;
 use serde_json::Value;
 use toml_edit::{Document, Item, TableLike};
 
 use super::problem::CheckError;
 use super::source::{Origin, Sources};
+use crate::shipped;
 
 /// The maximum depth of `extends`.
 const MAX_EXTENDS: usize = 16;
@@ -51,6 +53,17 @@ impl Node {
 
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.kind, NodeKind::Table(_))
+    }
+
+    /// The table with those of its keys that `is_kept`; anything else as it is.
+    pub(crate) fn with_keys(&self, is_kept: impl Fn(&str) -> bool) -> Node {
+        let kind = match &self.kind {
+            NodeKind::Table(entries) => {
+                NodeKind::Table(entries.iter().filter(|(key, _)| is_kept(key)).cloned().collect())
+            }
+            other => other.clone(),
+        };
+        Node { kind, ..self.clone() }
     }
 
     /// The value without positions.
@@ -103,81 +116,109 @@ impl Node {
     }
 }
 
-/// Reads the file at `path`, merged over the files that it extends, with the `--set` changes `sets` applied.
-pub(crate) fn load(sources: &mut Sources, path: &Path, sets: &[String]) -> Result<Node, Vec<CheckError>> {
-    let mut root = load_file(sources, path, None, MAX_EXTENDS)?;
+/// Reads the file at `path`, or the shipped experiment of that name, merged over the files that it extends, with the
+/// `--set` changes `sets` applied. Adds what is wrong to `errors`; nothing is returned where no more can be checked.
+pub(crate) fn load(sources: &mut Sources, path: &Path, sets: &[String], errors: &mut Vec<CheckError>) -> Option<Node> {
+    let source = open(sources, path, path).map_err(|error| errors.push(error)).ok()?;
+    let mut root = load_source(sources, source, MAX_EXTENDS, errors)?;
     for set in sets {
-        apply_set(sources, &mut root, set)?;
+        if let Err(error) = apply_set(sources, &mut root, set) {
+            errors.push(error);
+        }
     }
-    Ok(root)
+    Some(root)
 }
 
-fn load_file(
-    sources: &mut Sources,
-    path: &Path,
-    extended_at: Option<Origin>,
-    depth_left: usize,
-) -> Result<Node, Vec<CheckError>> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| vec![CheckError::new(format!("{}: {error}", path.display()), extended_at.clone())])?;
-    let source = sources.add(path.to_owned(), text.clone());
-    let mut node = parse(source, &text)?;
-    let Some(extends) = node.get("extends").cloned() else { return Ok(node) };
+/// Adds the text of the file at `path`, which was written as `name`. Where there is no such file, a bare name is that of a
+/// shipped experiment.
+fn open(sources: &mut Sources, path: &Path, name: &Path) -> Result<usize, CheckError> {
+    let error = match fs::read_to_string(path) {
+        Ok(text) => return Ok(sources.add(path.to_owned(), text)),
+        Err(error) => error,
+    };
+    let bare = name.to_str().filter(|name| error.kind() == io::ErrorKind::NotFound && !name.contains('/'));
+    match bare.map(|name| (name, shipped::find(name))) {
+        Some((_, Some(experiment))) => Ok(sources.add_shipped(experiment)),
+        Some((name, None)) => {
+            let known = shipped::EXPERIMENTS.iter().map(|experiment| experiment.name);
+            let meant = similar(name.strip_suffix(".toml").unwrap_or(name), known);
+            let meant = meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
+            let text = format!("there is no file `{name}`, and no experiment of this name comes with Manometer");
+            Err(CheckError::new(text, None).with_help(format!("{meant}`manometer experiments` lists those")))
+        }
+        None => Err(CheckError::new(format!("{}: {error}", path.display()), None)),
+    }
+}
+
+fn load_source(sources: &mut Sources, source: usize, depth_left: usize, errors: &mut Vec<CheckError>) -> Option<Node> {
+    let whole = Origin { source, span: 0..0 };
+    let text = sources.named_source(&whole)?.inner().clone();
+    let mut node = parse(source, &text, errors)?;
+    let Some(extends) = node.get("extends").cloned() else { return Some(node) };
+    let mut refuse = |message| errors.push(CheckError::new(message, Some(extends.origin.clone())));
     let Value::String(base) = extends.to_json() else {
-        return Err(vec![CheckError::new("`extends` must be the path of one file, as a string", Some(extends.origin))]);
+        refuse("`extends` must be the path of one file, as a string".to_owned());
+        return None;
     };
     if depth_left == 0 {
-        let message = format!("`extends` is deeper than {MAX_EXTENDS} files: does a file extend itself?");
-        return Err(vec![CheckError::new(message, Some(extends.origin))]);
+        refuse(format!("`extends` is deeper than {MAX_EXTENDS} files: does a file extend itself?"));
+        return None;
     }
-    let base = path.parent().unwrap_or(Path::new("")).join(base);
-    let mut merged = load_file(sources, &base, Some(extends.origin), depth_left - 1)?;
+    let path = sources.folder(&whole).join(&base);
+    let at = Some(extends.origin.clone());
+    let base =
+        open(sources, &path, Path::new(&base)).map_err(|error| errors.push(CheckError { origin: at, ..error })).ok()?;
+    let mut merged = load_source(sources, base, depth_left - 1, errors)?;
     if let NodeKind::Table(entries) = &mut node.kind {
         entries.retain(|(key, _)| key != "extends");
     }
     merged.overlay(node);
-    Ok(merged)
+    Some(merged)
 }
 
-fn parse(source: usize, text: &str) -> Result<Node, Vec<CheckError>> {
-    let document = text.parse::<Document<String>>().map_err(|error| {
-        let origin = error.span().map(|span| Origin { source, span });
-        vec![CheckError::new(error.message().trim().to_owned(), origin)]
-    })?;
+fn parse(source: usize, text: &str, errors: &mut Vec<CheckError>) -> Option<Node> {
     let whole = Origin { source, span: 0..0 };
-    table_node(source, document.as_table(), &whole).map_err(|error| vec![error])
+    match text.parse::<Document<String>>() {
+        Ok(document) => Some(table_node(source, document.as_table(), &whole, errors)),
+        Err(error) => {
+            let origin = error.span().map(|span| Origin { source, span });
+            errors.push(CheckError::new(error.message().trim().to_owned(), origin));
+            None
+        }
+    }
 }
 
-fn table_node(source: usize, table: &dyn TableLike, origin: &Origin) -> Result<Node, CheckError> {
+/// The values of `table`. What is no value of an experiment file is left out and added to `errors`.
+fn table_node(source: usize, table: &dyn TableLike, origin: &Origin, errors: &mut Vec<CheckError>) -> Node {
     let mut entries = Vec::new();
     for (name, item) in table.iter() {
         let key_span = table.key(name).and_then(|key| key.span()).or(item.span());
         let key_origin = key_span.map_or_else(|| origin.clone(), |span| Origin { source, span });
-        let mut node = item_node(source, item, &key_origin)?;
-        node.key_origin = key_origin;
-        entries.push((name.to_owned(), node));
+        if let Some(node) = item_node(source, item, &key_origin, errors) {
+            entries.push((name.to_owned(), Node { key_origin, ..node }));
+        }
     }
-    Ok(Node { kind: NodeKind::Table(entries), origin: origin.clone(), key_origin: origin.clone() })
+    Node { kind: NodeKind::Table(entries), origin: origin.clone(), key_origin: origin.clone() }
 }
 
-fn item_node(source: usize, item: &Item, near: &Origin) -> Result<Node, CheckError> {
+fn item_node(source: usize, item: &Item, near: &Origin, errors: &mut Vec<CheckError>) -> Option<Node> {
     let origin = item.span().map_or_else(|| near.clone(), |span| Origin { source, span });
     if let Some(inner) = item.as_table_like() {
-        return table_node(source, inner, &origin);
+        return Some(table_node(source, inner, &origin, errors));
     }
     let kind = match item {
         Item::ArrayOfTables(tables) => {
             let place =
                 |table: &toml_edit::Table| table.span().map_or_else(|| origin.clone(), |span| Origin { source, span });
-            NodeKind::Array(tables.iter().map(|one| table_node(source, one, &place(one))).collect::<Result<_, _>>()?)
+            NodeKind::Array(tables.iter().map(|one| table_node(source, one, &place(one), errors)).collect())
         }
-        Item::Value(value) => return value_node(source, value, &origin),
+        Item::Value(value) => return value_node(source, value, &origin, errors),
         Item::None | Item::Table(_) => NodeKind::Table(Vec::new()),
     };
-    Ok(Node { kind, key_origin: origin.clone(), origin })
+    Some(Node { kind, key_origin: origin.clone(), origin })
 }
 
-fn value_node(source: usize, value: &toml_edit::Value, near: &Origin) -> Result<Node, CheckError> {
+fn value_node(source: usize, value: &toml_edit::Value, near: &Origin, errors: &mut Vec<CheckError>) -> Option<Node> {
     let origin = value.span().map_or_else(|| near.clone(), |span| Origin { source, span });
     let kind = match value {
         toml_edit::Value::String(text) => NodeKind::Leaf(Value::String(text.value().clone())),
@@ -185,25 +226,29 @@ fn value_node(source: usize, value: &toml_edit::Value, near: &Origin) -> Result<
         toml_edit::Value::Boolean(flag) => NodeKind::Leaf(Value::Bool(*flag.value())),
         toml_edit::Value::Float(number) => match serde_json::Number::from_f64(*number.value()) {
             Some(number) => NodeKind::Leaf(Value::Number(number)),
-            None => return Err(CheckError::new(format!("{} is not a finite number", number.value()), Some(origin))),
+            None => {
+                errors.push(CheckError::new(format!("{} is not a finite number", number.value()), Some(origin)));
+                return None;
+            }
         },
         toml_edit::Value::Datetime(_) => {
-            return Err(CheckError::new("dates are not supported in an experiment file", Some(origin)));
+            errors.push(CheckError::new("dates are not supported in an experiment file", Some(origin)));
+            return None;
         }
         toml_edit::Value::Array(elements) => {
-            NodeKind::Array(elements.iter().map(|one| value_node(source, one, &origin)).collect::<Result<_, _>>()?)
+            NodeKind::Array(elements.iter().filter_map(|one| value_node(source, one, &origin, errors)).collect())
         }
-        toml_edit::Value::InlineTable(inner) => return table_node(source, inner, &origin),
+        toml_edit::Value::InlineTable(inner) => return Some(table_node(source, inner, &origin, errors)),
     };
-    Ok(Node { kind, key_origin: origin.clone(), origin })
+    Some(Node { kind, key_origin: origin.clone(), origin })
 }
 
 /// Applies one `--set key=value` to the tree: `plan.phase=5s`, `primary.records=1000`, or `writer.write_ratio=0.5` for
 /// the neighbour of that name.
-fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Vec<CheckError>> {
+fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), CheckError> {
     let source = sources.add(PathBuf::from("--set"), set.to_owned());
     let origin = Origin { source, span: 0..set.len() };
-    let invalid = |message: String| vec![CheckError::new(message, Some(origin.clone()))];
+    let invalid = |message: String| CheckError::new(message, Some(origin.clone()));
     let Some((path, text)) = set.split_once('=') else {
         return Err(invalid(format!("`{set}`: expected `--set key=value`, such as `--set plan.phase=5s`")));
     };
@@ -211,7 +256,15 @@ fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Ve
     let literal = format!("value = {text}");
     let parsed = literal.parse::<Document<String>>().ok();
     let node = match parsed.as_ref().and_then(|document| document.get("value")) {
-        Some(parsed) => item_node(source, parsed, &origin).map_err(|error| vec![error])?,
+        Some(parsed) => {
+            let mut errors = Vec::new();
+            let node = item_node(source, parsed, &origin, &mut errors);
+            // Positions in the parsed helper text point nowhere.
+            match (node, errors.pop()) {
+                (Some(node), None) => node,
+                (_, error) => return Err(invalid(error.map_or_else(String::new, |error| error.message))),
+            }
+        }
         None => {
             let kind = NodeKind::Leaf(Value::String(text.to_owned()));
             Node { kind, origin: origin.clone(), key_origin: origin.clone() }

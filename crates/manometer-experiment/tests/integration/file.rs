@@ -568,3 +568,46 @@ fn a_ladder_without_the_length_of_its_phases_is_refused() {
     let text = "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\nrecords = 9\n[plan]\n";
     assert!(load(text).unwrap_err().to_string().contains("`phase` is missing"));
 }
+
+/// The lines of all problems, in the order of the file.
+#[track_caller]
+fn lines_of(error: &ExperimentError) -> Vec<usize> {
+    let mut lines: Vec<usize> =
+        error.problems.iter().map(|one| one.file_and_line().expect("every problem has a place").1).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn mistakes_in_different_places_are_reported_together() {
+    let line = |text: &str, part: &str| text.lines().position(|line| line.contains(part)).unwrap() + 1;
+    // Each: what is replaced, by what, and a part of the wrong line.
+    let mistakes = [
+        ("directory = \"data\"", "directory = 5", "directory = 5"),
+        ("records = 1000", "records = \"many\"", "\"many\""),
+        ("name = \"writer\"", "name = \"writer\"\nblock_size = \"1 parsec\"", "1 parsec"),
+        ("file_size = \"1MiB\"", "file_sise = \"1MiB\"", "file_sise"),
+        ("phase = \"10s\"", "phase = \"10s\"\nsettle = \"soon\"", "soon"),
+        ("name = \"a test\"", "name = 7\ncriterion = \"fast\"\ninterval = \"1 blink\"", "name = 7"),
+    ];
+    let all = mistakes.iter().fold(GOOD.to_owned(), |text, (from, to, _)| text.replacen(from, to, 1));
+    let mut expected: Vec<usize> = mistakes.iter().map(|(.., part)| line(&all, part)).collect();
+    expected.extend(["fast", "blink"].map(|part| line(&all, part)));
+    expected.sort_unstable();
+    assert_eq!(lines_of(&load(&all).unwrap_err()), expected);
+    // Two in one table, two in one sweep.
+    let text = GOOD.replace("records = 1000", "records = \"many\"\nthreads = \"some\"\nsync = 5");
+    assert_eq!(lines_of(&load(&text).unwrap_err()), ["many", "some", "sync"].map(|part| line(&text, part)));
+    let text = format!("{GOOD}[sweep]\nrepeats = \"twice\"\n\"reader.iodepth\" = [1]\n").replace("[1, 16]", "[]");
+    assert_eq!(lines_of(&load(&text).unwrap_err()), ["vary", "twice", "reader"].map(|part| line(&text, part)));
+}
+
+#[test]
+fn mistakes_of_several_sets_are_reported_with_those_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e.toml");
+    fs::write(&path, GOOD.replace("file_size", "file_sise")).unwrap();
+    let sets = ["nonsense", "plan.phase.x=1", "seed=1e400", "primary.records=5"].map(str::to_owned);
+    let error = file::load(&path, &sets).unwrap_err();
+    assert_eq!(error.problems.len(), 4, "{error}");
+}

@@ -17,6 +17,7 @@ mod nvme;
 #[cfg(test)]
 mod recorded;
 mod tools;
+mod verdict;
 mod virtual_machine;
 
 use std::path::Path;
@@ -34,6 +35,7 @@ pub use layers::Layer;
 pub use memory::Swap;
 pub use nvme::{Hints, LatencyTolerance, Nvme};
 pub use tools::Tools;
+pub use verdict::{Judgement, Verdict};
 pub use virtual_machine::Machine;
 
 use crate::host::{device_of, layers_of};
@@ -47,6 +49,8 @@ const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 pub enum CheckStatus {
     /// Fit for measuring.
     Ok,
+    /// This host has nothing that it could apply to.
+    NotApplicable,
     /// It works only in part, or affects the measurement.
     Limited,
     /// It does not work, or the host does not show it.

@@ -123,11 +123,11 @@ impl Hints {
     }
 }
 
-/// The checks of the NVMe disks with their names. Without one, both are missing.
+/// The checks of the NVMe disks with their names. Without one, they do not apply.
 pub(super) fn checks(nvme: &[(&str, &Nvme)]) -> [Check; 2] {
     if nvme.is_empty() {
         return [("nvme-hints", WHY_HINTS), ("nvme-power", WHY_POWER)]
-            .map(|(id, why)| Check::new(id, CheckStatus::Missing, "no NVMe disk below the directory", why));
+            .map(|(id, why)| Check::new(id, CheckStatus::NotApplicable, "no NVMe disk below the directory", why));
     }
     [hints(nvme), power(nvme)]
 }
@@ -249,6 +249,10 @@ mod tests {
 
     #[test]
     fn other_disks_have_no_nvme_facts() {
-        assert!(checks(&nvme_disks(&recorded::array().disks)).iter().all(|check| check.status == CheckStatus::Missing));
+        assert!(
+            checks(&nvme_disks(&recorded::array().disks))
+                .iter()
+                .all(|check| check.status == CheckStatus::NotApplicable)
+        );
     }
 }

@@ -54,14 +54,18 @@ fn run_facts(recording: &Recording) -> Vec<(String, String)> {
     ]
 }
 
-/// The checks of `doctor` that are not ok, and the names of those that are.
+/// The checks of `doctor` that are not ok, and the names of those that are or that do not apply.
 fn diagnosis(checks: &[Value]) -> Vec<(String, String)> {
     let field = |check: &Value, name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (well, not): (Vec<&Value>, Vec<&Value>) = checks.iter().partition(|check| field(check, "status") == "ok");
+    let of_status = |status: &str| checks.iter().filter(|check| field(check, "status") == status).collect::<Vec<_>>();
+    let not = checks.iter().filter(|check| !["ok", "not_applicable"].contains(&field(check, "status").as_str()));
     let row = |check: &Value| (field(check, "id"), format!("{}: {}", field(check, "status"), field(check, "text")));
-    let mut rows: Vec<(String, String)> = not.into_iter().map(row).collect();
-    if !well.is_empty() {
-        rows.push(("ok".to_owned(), well.into_iter().map(|check| field(check, "id")).collect::<Vec<_>>().join(", ")));
+    let mut rows: Vec<(String, String)> = not.map(row).collect();
+    for (status, title) in [("ok", "ok"), ("not_applicable", "not applicable")] {
+        let ids: Vec<String> = of_status(status).into_iter().map(|check| field(check, "id")).collect();
+        if !ids.is_empty() {
+            rows.push((title.to_owned(), ids.join(", ")));
+        }
     }
     rows
 }

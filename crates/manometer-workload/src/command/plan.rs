@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use super::parser::{self, Parser};
-use super::{CommandLine, CommandSettings};
+use super::{CommandLine, CommandSettings, ParserName};
 use crate::setting_error::SettingError;
 use crate::settings_file::LONGEST_FILE_BYTES;
 
@@ -134,6 +134,21 @@ pub(super) fn words_of(setting: &str, words: &CommandLine) -> Result<Vec<String>
         Some(program) if !program.is_empty() => Ok(words),
         _ => Err(SettingError::new(setting, "no word", "write a program and its arguments")),
     }
+}
+
+/// The words of the command that prepares the workload whose command is `words`: `prepare`, or for fio its own command, which
+/// creates the files of its jobs and ends. Otherwise fio would create them when it is started, in the measured phase.
+pub(super) fn preparation(settings: &CommandSettings, words: &[String]) -> Result<Option<Vec<String>>, SettingError> {
+    if let Some(prepare) = &settings.prepare {
+        return words_of("prepare", prepare).map(Some);
+    }
+    let fio = words.iter().position(|word| file_name(word) == "fio").filter(|_| settings.parser == ParserName::Fio);
+    Ok(fio.map(|fio| {
+        // Options before the first job are those of a job file, or of all jobs by this name.
+        let on_the_line = words.iter().any(|word| word.starts_with("--name")).then_some("--name=global");
+        let added = on_the_line.into_iter().chain(["--create_only=1"]).map(str::to_owned);
+        words[..=fio].iter().cloned().chain(added).chain(words[fio + 1..].iter().cloned()).collect()
+    }))
 }
 
 /// The file name of a program's path.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::output_tail::OutputTail;
 use super::parser::Parser;
-use super::plan::{file_name, pacing_option, parser_of, validate, words_of};
+use super::plan::{file_name, pacing_option, parser_of, preparation, validate, words_of};
 use super::program::{NextLine, Program};
 use super::workload::CommandWorkload;
 use super::{CommandError, CommandSettings};
@@ -40,12 +40,13 @@ pub fn run(
     let marker = marker(place.seed, settings).map_err(CommandError::from)?;
     let mut folder = DatabaseDirectory::prepare(&place.folder(), marker, place.existing).map_err(CommandError::from)?;
     let directory = absolute(&folder.database());
-    let filled =
-        |setting, text| Ok::<_, CommandError>(fill(&words_of(setting, text)?, place.seed, interval_ms, &directory));
-    let words = filled("command", &settings.command)?;
+    let filled = |words: &[String]| fill(words, place.seed, interval_ms, &directory);
+    let words = words_of("command", &settings.command).map_err(CommandError::from)?;
+    let prepare = preparation(settings, &words).map_err(CommandError::from)?;
+    let words = filled(&words);
     if !folder.is_reused() {
-        if let Some(prepare) = &settings.prepare
-            && prepare_with(&filled("prepare", prepare)?, settings, &directory, driver)?.is_break()
+        if let Some(prepare) = prepare
+            && prepare_with(&filled(&prepare), settings, &directory, driver)?.is_break()
         {
             return Ok(());
         }

@@ -5,6 +5,12 @@ use manometer_trace::TraceError;
 
 use crate::error::WorkloadError;
 
+/// The error of the trace at `path`, which names the path itself where a file cannot be read.
+fn in_trace(path: &str, error: &TraceError) -> String {
+    let text = error.to_string();
+    if text.starts_with(path) { text } else { format!("{path}: {text}") }
+}
+
 /// Why a replay cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,7 +19,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The trace cannot be read.
-    #[error("{path}: {error}")]
+    #[error("{}", in_trace(path, error))]
     Trace {
         /// The trace's path.
         path: String,

@@ -73,14 +73,12 @@ impl MessageHandler for IoObserver {
         if is_ready {
             self.end_ns = self.seconds.map(|seconds| received_ns.saturating_add((seconds * 1e9) as u64));
         }
-        // A closed terminal stops the workload.
-        let is_shown = self.live.as_mut().is_none_or(|live| live.message(&message).is_ok());
-        self.summary.message(message);
-        match (is_shown, is_ready) {
-            (false, _) => vec![Control::Stop],
-            (true, true) => vec![Control::Go],
-            (true, false) => Vec::new(),
+        if let Some(live) = &mut self.live {
+            // A closed pipe must not end a measurement.
+            let _ = live.message(&message);
         }
+        self.summary.message(message);
+        if is_ready { vec![Control::Go] } else { Vec::new() }
     }
 
     fn is_over(&self, now_ns: u64) -> bool {

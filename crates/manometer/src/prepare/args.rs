@@ -6,11 +6,11 @@ use crate::output::Format;
 
 /// Precondition the device, load and settle the data of an experiment, and keep a snapshot; measure nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  manometer prepare experiments/prepared.toml\n  \
+#[command(after_help = "Examples:\n  manometer prepare prepared\n  \
     manometer prepare my.toml --dry-run\n  \
     manometer prepare my.toml --erase /dev/nvme1n1   # destroys its content")]
 pub struct Args {
-    /// Experiment file; for a sweep, the first run is prepared.
+    /// Experiment file, or the name of one that comes with Manometer; for a sweep, the first run is prepared.
     pub(super) file: PathBuf,
     /// Change a value of the file: `prepare.settle=45m`, `device.write_budget=200GiB`.
     #[arg(long, value_name = "KEY=VALUE")]

@@ -78,7 +78,7 @@ impl TraceReplaySummary {
     /// Records that a part of the replay failed.
     pub(super) fn fail(&mut self, reason: &anyhow::Error) {
         let failure = format!("{reason:#}");
-        output::note(&format!("manometer: {failure}"));
+        output::error(&failure);
         self.failure = Some(failure);
     }
 

@@ -39,10 +39,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 fn refuse(error: &Error) -> ExitStatus {
     let is_wrong_request = match error {
         Error::Invalid { .. } => true,
-        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        Error::Io { source, .. } => {
+            matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+        }
         _ => false,
     };
-    output::note(&format!("manometer: {error}"));
+    output::error(error);
     if is_wrong_request { ExitStatus::WrongRequest } else { ExitStatus::Failed }
 }
 

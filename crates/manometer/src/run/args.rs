@@ -12,14 +12,14 @@ use crate::progress::ProgressFormat;
 /// With `[goal]` in the experiment, exit status 0 means that every phase is shown to meet it, 3 that one is shown to miss it,
 /// and 4 that this cannot be decided.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  manometer run experiments/quick.toml\n  \
-    manometer run experiments/quick.toml --dry-run\n  \
-    manometer run experiments/quick.toml --dry-run --earlier results/one\n  \
+#[command(after_help = "Examples:\n  manometer run quick\n  \
+    manometer run quick --dry-run\n  \
+    manometer run quick --dry-run --earlier results/one\n  \
     manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one\n  \
     manometer run one.toml two.toml --out results/all --resume   # after an interruption\n  \
-    manometer run experiments/real-vs-synthetic.toml --set trace=cluster52.csv.zst   # the key `trace` of this kind")]
+    manometer run real-vs-synthetic --set trace=cluster52.csv.zst   # the key `trace` of this kind")]
 pub struct Args {
-    /// Experiment files.
+    /// Experiment files, or names of those that come with Manometer (`manometer experiments`).
     #[arg(required = true)]
     pub(super) files: Vec<PathBuf>,
     /// Change a value of the file: `plan.phase=5s`, `primary.records=1000`, `writer.write_ratio=0.5`.
@@ -57,6 +57,9 @@ pub struct Args {
     /// Also write whether the goal of the experiment is met as JUnit XML: a test per phase.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub(super) junit: Option<PathBuf>,
+    /// Write OpenMetrics text: what runs, about once a second, then the results of the last run. Not on the measured disk.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(super) metrics: Option<PathBuf>,
     /// Exit with 0 instead of 4 where the goal of the experiment cannot be decided.
     #[arg(long)]
     pub(super) allow_undecided: bool,

@@ -8,6 +8,7 @@ use manometer_experiment::conductor::{self, RunError};
 use manometer_experiment::definition::format_settings;
 use manometer_experiment::lock::{DiskLocks, LockError};
 use manometer_experiment::prepare::ledger::LedgerEntries;
+use manometer_experiment::progress::ProgressUpdate;
 use manometer_experiment::queue::forecast::PreparationForecast;
 use manometer_experiment::setup::RunSetup;
 use manometer_experiment::{Experiment, plan};
@@ -17,6 +18,7 @@ use manometer_report::AnalysedRecording;
 use serde_json::json;
 
 use super::args::Args;
+use crate::metrics::{self, LiveMetrics};
 use crate::output::{self, Format};
 use crate::progress::{Progress, ProgressFormat};
 use crate::recordings;
@@ -65,7 +67,12 @@ impl RunContext<'_> {
         let (program, reuse) = (crate::process::executable(), self.args.reuse);
         let setup = RunSetup { program, out: dir.to_owned(), reuse, created: before, interrupted: self.interrupted };
         let mut progress = Progress::new(experiment, self.args.progress);
-        let outcome = conductor::run(experiment, &setup, created, &mut |update| progress.show(&update));
+        let mut metrics = self.args.metrics.as_ref().map(|path| LiveMetrics::new(path, &experiment.name));
+        let mut show = |update: ProgressUpdate<'_>| {
+            progress.show(&update);
+            metrics.iter_mut().for_each(|metrics| metrics.show(&update));
+        };
+        let outcome = conductor::run(experiment, &setup, created, &mut show);
         progress.finish();
         outcome
     }
@@ -107,6 +114,9 @@ impl RunContext<'_> {
     /// Analyses the recording in `dir` and prints its summary.
     pub(super) fn show(&self, dir: &Path) -> anyhow::Result<AnalysedRecording> {
         let recorded = recordings::summarise_and_write(dir)?;
+        if let Some(path) = &self.args.metrics {
+            metrics::write(path, std::slice::from_ref(&recorded))?;
+        }
         if self.args.format == Format::Text {
             output::print_text(&crate::text::summary(&recorded.summary))?;
             output::print_text(&format!("\nReport: {}", dir.join(recordings::FILE).display()))?;

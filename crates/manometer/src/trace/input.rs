@@ -138,7 +138,7 @@ impl Inputs {
 
 /// Prints why a trace cannot be read; a damaged trace is a failure, anything else a wrong request.
 pub fn refuse(error: &TraceError) -> anyhow::Result<ExitStatus> {
-    output::note(&format!("manometer: {error}"));
+    output::error(error);
     Ok(if matches!(error, TraceError::Damaged { .. }) { ExitStatus::Failed } else { ExitStatus::WrongRequest })
 }
 

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use manometer_analysis::verdict::WatchedDevice;
-use manometer_measure::live::StorageMonitor;
 use manometer_measure::{Clock as _, MonotonicClock};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::Watch;
 use super::view::{self, View};
 
 /// How often signals are checked.
@@ -29,21 +29,23 @@ impl Drop for Screen {
     }
 }
 
-/// Draws `live` every `interval_ns` until a key or `ended` ends it. Returns what was seen, the terminal given back.
-pub(super) fn watch(mut live: StorageMonitor, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<WatchedDevice> {
+/// Draws what is watched each interval until a key or `ended` ends it. Returns what was seen, the terminal given back.
+pub(super) fn watch(watch: &mut Watch, ended: &AtomicBool) -> anyhow::Result<WatchedDevice> {
+    let interval_ns = watch.interval_ns;
     let clock = MonotonicClock;
     let (mut view, mut watched) = (View::default(), WatchedDevice::default());
     let mut screen = Screen::take()?;
     let mut last_ns = clock.now_ns();
-    live.sample(last_ns);
+    watch.live.sample(last_ns);
     let mut next_ns = last_ns + interval_ns;
     screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
     while !ended.load(Ordering::Relaxed) {
         let now_ns = clock.now_ns();
         if now_ns >= next_ns {
-            let snapshot = live.sample(now_ns);
+            let snapshot = watch.live.sample(now_ns);
             watched.add(&snapshot, (now_ns - last_ns) as f64 / 1e9);
             view.push(snapshot);
+            view.run = watch.run_state();
             (last_ns, next_ns) = (now_ns, now_ns + interval_ns);
             screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }

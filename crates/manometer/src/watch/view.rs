@@ -10,6 +10,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, Widget as _};
 
+use super::run_state::RunState;
+use super::run_text;
 use crate::number::number;
 
 /// The number of intervals in the throughput line.
@@ -55,6 +57,8 @@ pub(super) struct View {
     /// The device's bytes per second, the newest last.
     history: VecDeque<u64>,
     order: Order,
+    /// The run, where a recording is watched.
+    pub(super) run: Option<RunState>,
 }
 
 impl View {
@@ -88,6 +92,13 @@ pub(super) fn draw(view: &View, area: Rect, buffer: &mut Buffer) {
         Paragraph::new("Waiting for the first sample ... q quits").render(area, buffer);
         return;
     };
+    let run: Vec<Line<'_>> =
+        view.run.as_ref().map_or_else(Vec::new, |run| run_text::lines(run).into_iter().map(Line::from).collect());
+    let above = if run.is_empty() { 0 } else { u16::try_from(run.len()).unwrap_or(u16::MAX).saturating_add(2) };
+    let [run_area, area] = Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas::<2>(area);
+    if !run.is_empty() {
+        Paragraph::new(run).block(titled("run")).render(run_area, buffer);
+    }
     let layers = u16::try_from(frame.layers.len()).unwrap_or(u16::MAX);
     let parts = Layout::vertical([
         Constraint::Length(5),

@@ -39,11 +39,16 @@ fn machines_get_one_document_with_every_check() {
     let checks = document["checks"].as_array().unwrap();
     assert_eq!(checks.iter().map(|check| check["id"].as_str().unwrap()).collect::<Vec<_>>(), IDS);
     for check in checks {
-        assert!(["ok", "limited", "missing"].contains(&check["status"].as_str().unwrap()), "{check}");
+        assert!(["ok", "limited", "missing", "not_applicable"].contains(&check["status"].as_str().unwrap()), "{check}");
         assert!(!check["text"].as_str().unwrap().is_empty(), "{check}");
         assert!(!check["why"].as_str().unwrap().is_empty(), "{check}");
         assert!(check["remedy"].is_string(), "{check}");
     }
+    let verdict = &document["verdict"];
+    assert!(verdict["text"].as_str().unwrap().ends_with('.'), "{verdict}");
+    let judged: usize =
+        ["sound", "limited", "missing"].map(|how| verdict["can"][how].as_array().unwrap().len()).iter().sum();
+    assert!(judged >= 6, "{verdict}");
     assert_eq!(std::fs::read_dir(scene.path(".")).unwrap().count(), 0, "nothing is left behind");
 }
 

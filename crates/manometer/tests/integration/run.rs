@@ -537,3 +537,23 @@ fn a_paced_primary_is_judged_by_its_response_time() {
     assert!(finding_ids(&summary).contains(&"paced-throughput"), "{summary}");
     scene.run("report other").status(0).out_has(&["pressure (throughput)", "p99 read (ms)", "p99 read response (ms)"]);
 }
+
+#[test]
+fn metrics_follow_a_run_and_hold_its_results() {
+    let scene = Scene::short();
+    let running =
+        scene.start("run short.toml --out rec --metrics live.prom --set plan.phase=60s --set plan.baseline=300ms");
+    let text = wait_for("the metrics of w1", || {
+        let text = std::fs::read_to_string(scene.path("live.prom")).ok()?;
+        (text.contains("phase=\"w1\"") && text.contains("manometer_rate{")).then_some(text)
+    });
+    assert!(text.starts_with("# TYPE manometer_") && text.ends_with("# EOF\n"), "{text}");
+    assert!(text.contains("manometer_rate{experiment=\"short\",workload="), "{text}");
+    running.signal(Signal::INT);
+    running.end();
+    let results = scene.read("live.prom");
+    assert!(results.contains("status=\"interrupted\"") && results.contains("bound=\"mean\"} "), "{results}");
+    scene.run("report rec --metrics again.prom").status(0);
+    assert_eq!(scene.read("again.prom"), results);
+    scene.run("report rec --metrics nowhere/again.prom").status(1).err_has(&["nowhere/again.prom"]);
+}

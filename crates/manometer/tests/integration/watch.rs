@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use manometer_measure::host::device_of;
 use manometer_testing::{Cause, binary, installed, skip};
 use rustix::process::Signal;
+use serde_json::Value;
 
-use crate::support::{Scene, signal_process};
+use crate::support::{Scene, signal_process, wait_for_event};
 
 /// A folder on a device.
 fn on_a_device() -> Option<Scene> {
@@ -113,6 +114,31 @@ fn machines_get_one_document_of_one_interval() {
     assert!(activity["writes_per_s"].is_number() && activity["busy"].as_f64().unwrap() <= 1.0, "{activity}");
     assert_eq!(frame["verdict"]["about"], "device");
     assert!(frame["users"].is_array() && frame["stalls"].is_object(), "{frame}");
+}
+
+#[test]
+fn a_run_is_watched_by_the_recording_that_it_writes() {
+    if on_a_device().is_none() {
+        return;
+    }
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec --set plan.phase=60s --set plan.baseline=300ms");
+    wait_for_event(&scene.path("rec"), "\"phase\":\"w1\"");
+    let run = &scene.run("watch rec --interval 200ms --format json").status(0).json()["run"];
+    assert_eq!(
+        (&run["experiment"], &run["status"], &run["phase"]["id"]),
+        (&"short".into(), &Value::Null, &"w1".into())
+    );
+    assert!((60.0..=120.0).contains(&run["left_s"].as_f64().unwrap()), "{run}");
+    let workloads = run["workloads"].as_array().unwrap();
+    assert_eq!(workloads.iter().map(|one| one["name"].as_str().unwrap()).collect::<Vec<_>>(), ["primary", "writer"]);
+    assert!(workloads.iter().all(|one| one["rates"].as_array().is_some_and(|rates| !rates.is_empty())), "{run}");
+    let words = ["short: w1 (writer.iodepth = 1)", "s left in it", "primary", "writer", "device and its layers"];
+    scene.run("watch rec --interval 200ms").status(0).out_has(&words);
+    running.signal(Signal::INT);
+    running.end();
+    let ended = &scene.run("watch rec --interval 200ms --format json").status(0).json()["run"];
+    assert_eq!((&ended["status"], &ended["left_s"]), (&"interrupted".into(), &0.0.into()));
 }
 
 #[test]

@@ -77,6 +77,8 @@ pub struct Run {
     pub second: u64,
     /// Whether the operations of `db` are updates instead of reads.
     pub updates: bool,
+    /// Whether no request of `writer` ends.
+    is_idle: bool,
     random: Xoshiro256PlusPlus,
 }
 
@@ -97,7 +99,7 @@ impl Run {
             }));
             writer.begin_series(workload, &columns).unwrap();
         }
-        Self { writer, second: 0, updates: false, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        Self { writer, second: 0, updates: false, is_idle: false, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     pub fn event(&mut self, event: Event) {
@@ -112,7 +114,7 @@ impl Run {
         let [r, u] = if self.updates { [none, some] } else { [some, none] };
         let db = [Some(1.0), r[0], r[1], r[2], u[0], u[1], u[2]];
         self.writer.sample("db", end_ns, &db).unwrap();
-        let bytes = mib.map(|mib| mib * 1_048_576.0);
+        let bytes = mib.map(|mib| if self.is_idle { 0.0 } else { mib * 1_048_576.0 });
         let writer = [Some(1.0), Some(0.0), Some(0.0), Some(0.0), bytes.map(|bytes| bytes / 4096.0), bytes, Some(0.0)];
         self.writer.sample("writer", end_ns, &writer).unwrap();
         let mut histogram = LatencyHistogram::new();
@@ -127,8 +129,23 @@ impl Run {
 
     /// The same; as it ends the conductor reports `last`, before the phase ends.
     pub fn phase_with(&mut self, phase: &Phase, reads: f64, latency_us: u64, mib: f64, last: Vec<Event>) {
+        self.phase_with_idle(phase, reads, latency_us, (mib, 0), last);
+    }
+
+    /// The same, where the neighbour does nothing in the first seconds.
+    pub fn phase_with_idle(
+        &mut self,
+        phase: &Phase,
+        reads: f64,
+        latency_us: u64,
+        (mib, idle_s): (f64, u64),
+        last: Vec<Event>,
+    ) {
         self.event(Event::PhaseStarted { phase: phase.id.clone() });
-        self.seconds(phase.duration_s as u64, reads, latency_us, mib);
+        self.is_idle = true;
+        self.seconds(idle_s, reads, latency_us, mib);
+        self.is_idle = false;
+        self.seconds(phase.duration_s as u64 - idle_s, reads, latency_us, mib);
         last.into_iter().for_each(|event| self.event(event));
         self.event(Event::PhaseEnded { phase: phase.id.clone() });
     }

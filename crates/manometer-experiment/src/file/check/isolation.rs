@@ -10,20 +10,23 @@ use crate::file::tree::Node;
 use crate::limits::Limits;
 
 impl Checker<'_> {
-    /// `workload` with the isolation, the limits and the clients of its table `node`.
+    /// `workload`, unless its settings are invalid, with the isolation, the limits and the clients of its table `node`.
     pub(super) fn with_isolation(
         &mut self,
         node: &Node,
-        mut workload: ExperimentWorkload,
+        workload: Option<ExperimentWorkload>,
         block_size: u64,
     ) -> Option<ExperimentWorkload> {
-        if let Some(isolation) = node.get("isolation") {
-            workload.isolation = self.read(isolation, "isolation")?;
-        }
-        if let Some(limits) = node.get("limits") {
-            workload.limits = self.read_limits(limits)?;
-        }
-        workload.clients = self.read_clients(node)?;
+        let isolation = node.get("isolation").map(|isolation| self.read(isolation, "isolation"));
+        let limits = node.get("limits").map(|limits| self.read_limits(limits));
+        let clients = self.read_clients(node);
+        let default = workload?;
+        let workload = ExperimentWorkload {
+            isolation: isolation.unwrap_or(Some(default.isolation))?,
+            limits: limits.unwrap_or_else(|| Some(default.limits.clone()))?,
+            clients: clients?,
+            ..default
+        };
         if let Err((setting, text)) = workload.validate(block_size) {
             let origin = node.get(&setting).map_or(&node.key_origin, |node| &node.key_origin).clone();
             self.report(text, Some(&origin), None);

@@ -20,7 +20,7 @@ use manometer_workload::settings::{Pace, WorkloadSettings};
 
 use self::changes::{script_of, scripted_steps};
 use self::reading::property_names;
-pub(super) use self::reading::{node_at, unknown_keys};
+pub(super) use self::reading::{deserialize, unknown_keys};
 use super::problem::CheckError;
 use super::source::Sources;
 use super::tables::{DeviceTable, ExperimentTable, GoalTable, PlanTable};
@@ -39,14 +39,12 @@ const MAX_PHASE_S: f64 = 366.0 * 86_400.0;
 /// The assumed block size of a file system that does not report it.
 const DEFAULT_BLOCK_BYTES: u64 = 4096;
 
-/// Checks the whole tree and resolves it into an experiment.
-pub(super) fn check(root: &Node, sources: &Sources) -> Result<Experiment, Vec<CheckError>> {
+/// Checks the whole tree and resolves it into an experiment. Adds what is wrong to `errors`.
+pub(super) fn check(root: &Node, sources: &Sources, errors: &mut Vec<CheckError>) -> Option<Experiment> {
     let mut checker = Checker { errors: Vec::new(), sources };
     let experiment = checker.experiment(root);
-    match experiment {
-        Some(experiment) if checker.errors.is_empty() => Ok(experiment),
-        _ => Err(checker.errors),
-    }
+    errors.append(&mut checker.errors);
+    experiment
 }
 
 struct Checker<'a> {
@@ -57,39 +55,44 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn experiment(&mut self, root: &Node) -> Option<Experiment> {
         self.check_keys(root, &property_names::<ExperimentTable>());
-        self.check_table_shapes(root);
-        let name: String = self.read_required(root, "name")?;
+        let has_shape = self.check_table_shapes(root);
+        let name: Option<String> = self.read_required(root, "name");
         let seed = self.read_optional(root, "seed").unwrap_or(1);
         let interval = self.read_optional(root, "interval").unwrap_or(Span(Duration::from_secs(1)));
-        let device: Option<DeviceTable> = self.read_root_table(root, "device");
-        let plan: Option<PlanTable> = self.read_root_table(root, "plan");
-        let (device, plan) = (device?, plan?);
-        self.check_directory(root, &device);
-        self.check_write_budget(root, &device);
+        let device = self.read_device(root);
         let prepare = self.read_preparation(root, interval);
-        self.check_times(root, &plan, interval);
-        let block_size = mount::block_size_bytes(&device.directory).unwrap_or(DEFAULT_BLOCK_BYTES);
-        let primary = root.get("primary").and_then(|node| self.read_primary(node, block_size));
-        let neighbours = self.read_neighbours(root, primary.as_ref(), block_size);
-        if root.get("primary").is_none() && root.get("neighbour").is_none() {
-            let help = "add a `[primary]`, a `[[neighbour]]`, or both";
-            self.report("the experiment has no workload", Some(&root.key_origin), Some(help));
-        }
-        let criterion = self.read_criterion(root, primary.as_ref())?;
-        let goal = self.read_goal(root, primary.as_ref(), &criterion);
-        if !self.errors.is_empty() {
-            // The checks below depend on workloads that are valid.
+        let plan: Option<PlanTable> = self.read_root_table(root, "plan");
+        let times = plan.as_ref().and_then(|plan| {
+            self.check_times(root, plan, interval);
+            self.read_times(root, plan, interval)
+        });
+        let block_size = device.as_ref().and_then(|device| mount::block_size_bytes(&device.directory));
+        let block_size = block_size.unwrap_or(DEFAULT_BLOCK_BYTES);
+        let errors_before = self.errors.len();
+        let mut primary =
+            root.get("primary").filter(|node| node.is_table()).and_then(|node| self.read_primary(node, block_size));
+        let mut neighbours = self.read_neighbours(root, primary.as_ref(), block_size);
+        let has_workloads = has_shape && self.errors.len() == errors_before;
+        self.check_has_workload(root);
+        let criterion = self.read_criterion(root, primary.as_ref());
+        let goal = self.read_goal(root, criterion.as_ref());
+        if !has_workloads {
+            // What is below changes workloads, and would be reported again.
             return None;
         }
-        let (mut neighbours, mut primary) = (neighbours, primary);
-        let times = self.read_times(root, &plan, interval)?;
-        let (ladder, steps) = self.read_phases(root, (&plan, times.phase), (&mut neighbours, &mut primary), block_size);
         let sweep = self.read_sweep(root, primary.as_ref(), &neighbours);
         let sweep_rules = self.read_sweep_rules(root, &sweep);
-        let mut experiment = Experiment {
-            name,
+        let plan = plan?;
+        let phase = times.as_ref().map(|times| times.phase).unwrap_or_default();
+        let (ladder, steps) = self.read_phases(root, (&plan, phase), (&mut neighbours, &mut primary), block_size);
+        if !self.errors.is_empty() {
+            return None;
+        }
+        let (device, times) = (device?, times?);
+        let experiment = Experiment {
+            name: name?,
             seed,
-            criterion,
+            criterion: criterion?,
             goal,
             interval,
             directory: device.directory,
@@ -113,13 +116,32 @@ impl Checker<'_> {
             resolved: root.to_json(),
         }
         .with_absolute_paths();
+        Some(self.check_whole(root, experiment, block_size))
+    }
+
+    /// Checks what depends on several valid parts of `experiment`, and reads `plan.stop`.
+    fn check_whole(&mut self, root: &Node, mut experiment: Experiment, block_size: u64) -> Experiment {
         self.check_blocks(root, &experiment);
         experiment.times.stop = self.read_phase_stop(root, longest(&experiment));
         self.check_stop_criterion(root, &experiment);
         if self.errors.is_empty() {
             self.check_runs(root, &experiment, block_size);
         }
-        Some(experiment)
+        experiment
+    }
+
+    fn read_device(&mut self, root: &Node) -> Option<DeviceTable> {
+        let device: DeviceTable = self.read_root_table(root, "device")?;
+        self.check_directory(root, &device);
+        self.check_write_budget(root, &device);
+        Some(device)
+    }
+
+    fn check_has_workload(&mut self, root: &Node) {
+        if root.get("primary").is_none() && root.get("neighbour").is_none() {
+            let help = "add a `[primary]`, a `[[neighbour]]`, or both";
+            self.report("the experiment has no workload", Some(&root.key_origin), Some(help));
+        }
     }
 
     /// Reports `plan.stop` by the throughput of a paced primary: it has its rate from the first second on, and the analysis
@@ -160,8 +182,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports tables written as lists and lists written as tables, which would be read as empty.
-    fn check_table_shapes(&mut self, root: &Node) {
+    /// Reports tables written as lists and lists written as tables, which would be read as empty. Whether there is none.
+    fn check_table_shapes(&mut self, root: &Node) -> bool {
+        let errors_before = self.errors.len();
         let tables = [
             ("primary", "[primary]"),
             ("sweep", "[sweep]"),
@@ -185,6 +208,7 @@ impl Checker<'_> {
         if let Some(node) = invalid {
             self.report("`neighbour` must be a list of tables", Some(&node.key_origin), Some("write `[[neighbour]]`"));
         }
+        self.errors.len() == errors_before
     }
 
     /// Reads the ladder or the explicit phases. Timetables become explicit phases.
@@ -290,19 +314,14 @@ impl Checker<'_> {
     }
 
     /// Reads `[goal]`, which needs a primary.
-    fn read_goal(
-        &mut self,
-        root: &Node,
-        primary: Option<&ExperimentWorkload>,
-        criterion: &Criterion,
-    ) -> Option<PlanGoal> {
-        let node = root.get("goal")?;
+    fn read_goal(&mut self, root: &Node, criterion: Option<&Criterion>) -> Option<PlanGoal> {
+        let node = root.get("goal").filter(|node| node.is_table())?;
         let goal: GoalTable = self.read_table(node, "goal")?;
-        if primary.is_none() {
+        if root.get("primary").is_none() {
             let help = "a goal is about the primary: add a `[primary]`, or remove `[goal]`";
             self.report("`[goal]` needs a primary", Some(&node.key_origin), Some(help));
         }
-        if criterion.better == BetterDirection::Higher && goal.pressure.0 >= 1.0 {
+        if criterion.is_some_and(|criterion| criterion.better == BetterDirection::Higher) && goal.pressure.0 >= 1.0 {
             let help = "a throughput cannot lose all: write `5%` or `0.05`";
             self.report("the goal's pressure of a throughput is below 1", Some(&node.key_origin), Some(help));
         }

@@ -3,7 +3,7 @@
 use manometer_measure::suggest::correction;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::Checker;
 use crate::file::problem::CheckError;
@@ -41,16 +41,12 @@ impl Checker<'_> {
     }
 
     pub(super) fn read<T: DeserializeOwned>(&mut self, node: &Node, key: &str) -> Option<T> {
-        match serde_path_to_error::deserialize::<_, T>(node.to_json()) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                let at = node_at(node, error.path());
-                let inside = error.path().to_string();
-                let key = if inside == "." { key.to_owned() } else { inside };
-                self.report(format!("`{key}`: {}", error.inner()), Some(&at.origin), None);
-                None
-            }
-        }
+        self.read_table_of(node, key, true)
+    }
+
+    /// As `read`, for a table from which unknown keys were taken unless it `is_whole`.
+    pub(super) fn read_table_of<T: DeserializeOwned>(&mut self, node: &Node, key: &str, is_whole: bool) -> Option<T> {
+        deserialize(node, key, is_whole).map_err(|errors| self.errors.extend(errors)).ok()
     }
 
     /// Reads the required table `key` of `root`.
@@ -59,6 +55,10 @@ impl Checker<'_> {
             self.report(format!("the table `[{key}]` is missing"), Some(&root.key_origin), None);
             return None;
         };
+        if !node.is_table() {
+            // Reported by its shape.
+            return None;
+        }
         let errors_before = self.errors.len();
         let table = self.read_table(node, key);
         for step in node.get("step").filter(|_| key == "plan").map_or(&[][..], Node::elements) {
@@ -69,11 +69,50 @@ impl Checker<'_> {
 
     /// Reads a table whose keys are those of `T`.
     pub(super) fn read_table<T: DeserializeOwned + JsonSchema>(&mut self, node: &Node, key: &str) -> Option<T> {
-        let errors_before = self.errors.len();
-        self.check_keys(node, &property_names::<T>());
-        // A misspelt key would be reported again as a missing one.
-        (self.errors.len() == errors_before).then(|| self.read(node, key))?
+        let (errors_before, known) = (self.errors.len(), property_names::<T>());
+        self.check_keys(node, &known);
+        let is_whole = self.errors.len() == errors_before;
+        let table = self.read_table_of(&node.with_keys(|key| known.iter().any(|name| name == key)), key, is_whole);
+        table.filter(|_| is_whole)
     }
+}
+
+/// The value at `node`, which is called `key`, or everything that is wrong with it. Of a table from which unknown keys were
+/// taken (unless it `is_whole`) missing keys are not reported: the unknown one may be meant.
+pub(crate) fn deserialize<T: DeserializeOwned>(node: &Node, key: &str, is_whole: bool) -> Result<T, Vec<CheckError>> {
+    let (mut left, mut errors) = (node.to_json(), Vec::new());
+    loop {
+        let error = match serde_path_to_error::deserialize::<_, T>(left.clone()) {
+            Ok(value) if errors.is_empty() => return Ok(value),
+            Ok(_) => return Err(errors),
+            Err(error) => error,
+        };
+        let (path, message) = (error.path(), error.inner().to_string());
+        if message.starts_with("missing field") && !(is_whole && errors.is_empty()) {
+            return Err(errors);
+        }
+        let at = node_at(node, path);
+        let inside = path.to_string();
+        let key = if inside == "." { key } else { inside.as_str() };
+        let message = if key.is_empty() { message } else { format!("`{key}`: {message}") };
+        errors.push(CheckError::new(message, Some(at.origin.clone())));
+        // The other values may be wrong too.
+        if !remove(&mut left, path) {
+            return Err(errors);
+        }
+    }
+}
+
+/// Removes the value at `path` from `value`, or the list that it is in. Whether there was one.
+fn remove(value: &mut Value, path: &serde_path_to_error::Path) -> bool {
+    let keys = path.iter().map_while(|segment| match segment {
+        serde_path_to_error::Segment::Map { key } => Some(key),
+        _ => None,
+    });
+    let keys: Vec<&String> = keys.collect();
+    let Some((last, tables)) = keys.split_last() else { return false };
+    let table = tables.iter().try_fold(value, |value, key| value.get_mut(key.as_str()));
+    table.and_then(Value::as_object_mut).and_then(|table| table.remove(last.as_str())).is_some()
 }
 
 /// The keys of `table` that `T` does not have.

@@ -12,6 +12,7 @@ use super::Checker;
 use super::reading::property_names;
 use crate::definition::{ExperimentWorkload, Neighbour};
 use crate::file::tree::{Node, NodeKind};
+use crate::shipped;
 
 /// The keys that every workload may have besides those of its kind.
 const SHARED_KEYS: [&str; 5] = ["isolation", "limits", "clients", "hosts", "on_lost"];
@@ -22,8 +23,8 @@ impl Checker<'_> {
     pub(super) fn read_primary(&mut self, node: &Node, block_size: u64) -> Option<ExperimentWorkload> {
         let name = self.read_optional(node, "name").unwrap_or_else(|| "primary".to_owned());
         self.check_name(&name, node);
-        let settings = self.read_workload(node, Some("kv"), &[&["name"], &SHARED_KEYS[..]].concat(), block_size)?;
-        self.with_isolation(node, ExperimentWorkload::new(name, settings), block_size)
+        let settings = self.read_workload(node, Some("kv"), &[&["name"], &SHARED_KEYS[..]].concat(), block_size);
+        self.with_isolation(node, settings.map(|settings| ExperimentWorkload::new(name, settings)), block_size)
     }
 
     pub(super) fn read_neighbours(
@@ -43,11 +44,9 @@ impl Checker<'_> {
                 continue;
             }
             let other_keys = [&["name", "instances"], &SHARED_KEYS[..]].concat();
-            let Some(settings) = self.read_workload(node, None, &other_keys, block_size) else { continue };
-            let Some(one) = self.with_isolation(node, ExperimentWorkload::new(table.clone(), settings), block_size)
-            else {
-                continue;
-            };
+            let settings = self.read_workload(node, None, &other_keys, block_size);
+            let one = settings.map(|settings| ExperimentWorkload::new(table.clone(), settings));
+            let Some(one) = self.with_isolation(node, one, block_size) else { continue };
             let names = match instances {
                 None => vec![table.clone()],
                 Some(count) => (1..=count).map(|instance| format!("{table}{instance}")).collect(),
@@ -123,22 +122,12 @@ impl Checker<'_> {
         }
         known.extend(other_keys.iter().map(|key| (*key).to_owned()));
         known.push("kind".to_owned());
+        let errors_before = self.errors.len();
         self.check_keys(node, &known);
-        let own: Vec<(String, Node)> = node
-            .entries()
-            .iter()
-            .filter(|(key, _)| key != "kind" && known.contains(key) && !other_keys.contains(&key.as_str()))
-            .cloned()
-            .collect();
-        let own = Node { kind: NodeKind::Table(own), ..node.clone() };
-        let settings = match kind.as_str() {
-            "io" => WorkloadSettings::Io(self.read(&own, "io")?),
-            "files" => WorkloadSettings::Files(self.read(&own, "files")?),
-            "paths" => WorkloadSettings::Paths(self.read(&own, "paths")?),
-            "replay" => WorkloadSettings::Replay(self.read(&own, "replay")?),
-            "command" => WorkloadSettings::Command(self.read(&own, "command")?),
-            _ => WorkloadSettings::Kv(self.read(&own, "kv")?),
-        };
+        let is_whole = self.errors.len() == errors_before;
+        let is_own = |key: &str| key != "kind" && known.iter().any(|name| name == key) && !other_keys.contains(&key);
+        let own = self.with_shipped_options(node.with_keys(is_own));
+        let settings = self.read_settings(&kind, &own, is_whole)?;
         let sources = self.sources;
         let settings = with_paths(settings, |key| node.get(key).map(|node| sources.folder(&node.origin)));
         if let Err((setting, text)) = settings.validate(block_size) {
@@ -147,6 +136,31 @@ impl Checker<'_> {
             return None;
         }
         Some(settings)
+    }
+
+    /// The settings `own` of a workload of the kind `kind`.
+    fn read_settings(&mut self, kind: &str, own: &Node, is_whole: bool) -> Option<WorkloadSettings> {
+        Some(match kind {
+            "io" => WorkloadSettings::Io(self.read_table_of(own, "io", is_whole)?),
+            "files" => WorkloadSettings::Files(self.read_table_of(own, "files", is_whole)?),
+            "paths" => WorkloadSettings::Paths(self.read_table_of(own, "paths", is_whole)?),
+            "replay" => WorkloadSettings::Replay(self.read_table_of(own, "replay", is_whole)?),
+            "command" => WorkloadSettings::Command(self.read_table_of(own, "command", is_whole)?),
+            _ => WorkloadSettings::Kv(self.read_table_of(own, "kv", is_whole)?),
+        })
+    }
+
+    /// The table `node`, with the options themselves in place of a file of options that is inside the program.
+    fn with_shipped_options(&self, mut node: Node) -> Node {
+        let NodeKind::Table(entries) = &mut node.kind else { return node };
+        let options = entries.iter_mut().find(|(key, _)| key == "options").map(|(_, options)| options);
+        let Some(options) = options.filter(|options| self.sources.is_shipped(&options.origin)) else { return node };
+        let file = options.to_json();
+        if let Some(table) = file.as_str().and_then(shipped::options) {
+            let leaf = |value: &str| Node { kind: NodeKind::Leaf(value.into()), ..options.clone() };
+            options.kind = NodeKind::Table(table.map(|(name, value)| (name.to_owned(), leaf(value))).collect());
+        }
+        node
     }
 }
 

@@ -71,7 +71,8 @@ fn refusal(args: &Args) -> Option<String> {
     let reused = args.reuse.then_some("it fills its caches itself: leave --reuse out");
     let progress = (args.progress == ProgressFormat::Json).then_some("its progress is text: leave --progress out");
     let speed = args.write_speed.map(|_| "it writes to memory only: leave --write-speed out");
-    let reason = alone.or(resumed).or(reused).or(progress).or(speed)?;
+    let metrics = args.metrics.as_ref().map(|_| "it has no phases: leave --metrics out");
+    let reason = alone.or(resumed).or(reused).or(progress).or(speed).or(metrics)?;
     Some(format!("a file of the kind `{KIND}` compares its runs itself: {reason}"))
 }
 

@@ -81,6 +81,20 @@ impl Scene {
         CommandOutput(self.command(words).stdin(Stdio::null()).output().unwrap())
     }
 
+    /// Runs `manometer WORDS` to its end, its standard output a pipe that nobody reads any more.
+    pub fn run_unread(&self, words: &str) -> CommandOutput {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        CommandOutput(self.command(words).stdin(Stdio::null()).stdout(writer).output().unwrap())
+    }
+
+    /// The same for standard error.
+    pub fn run_unheard(&self, words: &str) -> CommandOutput {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        CommandOutput(self.command(words).stdin(Stdio::null()).stderr(writer).output().unwrap())
+    }
+
     /// Starts `manometer WORDS` and goes on.
     pub fn start(&self, words: &str) -> Running {
         let child = self.command(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
