@@ -47,7 +47,7 @@ pub use charts::ColumnInfo;
 pub use gallery::{COLOURS, ChartData, ChartInfo, ChartSource, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves,
-    cache_tiers, page, rate_search, real_vs_synthetic,
+    RUNS_MAX, RunPages, cache_tiers, page, rate_search, real_vs_synthetic,
 };
 pub use run_names::distinct_path_ends;
 
