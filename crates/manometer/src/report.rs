@@ -15,7 +15,8 @@ use crate::recordings::{
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
-/// Of more than eight recordings that file is an overview, with a page for each run in a directory beside it. Also rewrites the `summary.json` of each recording.
+/// Of more than eight recordings that file is an overview, with a page for each run in a directory beside it. Also
+/// rewrites the `summary.json` of each recording.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
     manometer report runs/001 runs/002 --out both.html\n  \
@@ -83,5 +84,5 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
         }
         all.extend(dirs);
     }
-    all.par_iter().map(|dir| Ok(AnalysedRecording::open(dir)?)).collect()
+    all.par_iter().map(|dir| AnalysedRecording::open(dir).map_err(anyhow::Error::from)).collect()
 }

@@ -25,9 +25,7 @@ pub(super) fn cards(recording: &Recording, level: usize) -> String {
     if let Value::Object(environment) = &recording.environment {
         for (name, value) in environment.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
             match value {
-                Value::Array(checks) if name == "doctor" => {
-                    cards.push_str(&card("Doctor", &diagnosis(checks), level))
-                }
+                Value::Array(checks) if name == "doctor" => cards.push_str(&card("Doctor", &diagnosis(checks), level)),
                 Value::Object(facts) => cards.push_str(&card(&capitalised(name), &flat(facts), level)),
                 other => run.push((label(name), shown(name, other))),
             }

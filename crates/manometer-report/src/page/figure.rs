@@ -38,9 +38,7 @@ pub(super) fn anchor(name: &str, number: usize) -> String {
 
 fn head(name: &str, title: &str, number: usize, level: usize) -> String {
     let anchor = anchor(name, number);
-    format!(
-        "<section class=\"chart\" aria-labelledby=\"{anchor}\">\n<h{level} id=\"{anchor}\">{title}</h{level}>\n"
-    )
+    format!("<section class=\"chart\" aria-labelledby=\"{anchor}\">\n<h{level} id=\"{anchor}\">{title}</h{level}>\n")
 }
 
 fn picture(name: &str, title: &str, drawing: &ChartContent, number: usize) -> String {

@@ -19,12 +19,25 @@ pub(super) fn head(recordings: &[AnalysedRecording]) -> String {
     let judged: Vec<_> = recordings.iter().map(AnalysedRecording::judged).collect();
     let findings = compare::common_findings(&together);
     let RunsVerdict { headline, verdict } = judge_runs(&judged, &findings);
+    let (first, rest) = first_part(&headline);
+    let whole = rest.map(|_| format!("<details><summary>The whole sentence</summary>{}</details>", escape(&headline)));
     format!(
-        "<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p>\n<div class=\"reading\">\n{}</div></header>\n",
-        escape(&headline),
+        "<header class=\"run\"><h1>{}</h1>\n{}<p class=\"facts\"><span>{}</span></p>\n<div class=\"reading\">\n{}</div>\
+         </header>\n",
+        escape(first),
+        whole.unwrap_or_default(),
         escape(&title(recordings)),
         super::verdict::of_runs(&verdict)
     )
+}
+
+/// A headline up to its first semicolon and what follows, where the whole is too long for a heading.
+fn first_part(headline: &str) -> (&str, Option<&str>) {
+    const LONG: usize = 320;
+    match headline.split_once("; ") {
+        Some((first, rest)) if headline.len() > LONG => (first, Some(rest)),
+        _ => (headline, None),
+    }
 }
 
 fn title(recordings: &[AnalysedRecording]) -> String {

@@ -45,7 +45,7 @@
   }
 
   // The panels of a grid in a row: as many as there is room for.
-  const PANEL_WIDTH = 320;
+  const PANEL_WIDTH = 340;
   function panelsInRow(spec, width) {
     return Math.max(1, Math.min(spec.columns ?? 1, Math.floor(width / PANEL_WIDTH)));
   }
@@ -69,21 +69,21 @@
   const HIGH_BARS = { wide: 5, narrow: 3 };
   const LOWER = 0.6;
   function lowered(part, key) {
-    if (typeof part === "number" && ["step", "dy", "yOffset", "labelOffset"].includes(key)) return part * LOWER;
+    if (typeof part === "number" && (["step", "yOffset"].includes(key) || (key === "dy" && part < 0))) return part * LOWER;
     if (typeof part === "number" && key === "fontSize") return 11;
     if (typeof part === "number" && (key === "height" || key === "size")) return part * LOWER;
     if (Array.isArray(part)) return part.map((one) => lowered(one));
     if (!part || typeof part !== "object") return part;
     return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, lowered(value, name)]));
   }
-  function ofHeight(chart, width) {
-    const high = width < 560 ? HIGH_BARS.narrow : HIGH_BARS.wide;
+  function ofHeight(chart) {
+    const high = innerWidth < 720 ? HIGH_BARS.narrow : HIGH_BARS.wide;
     return chart.figure.closest(".glance") && chart.rows.length > high ? lowered(chart.spec) : chart.spec;
   }
 
   async function embed(chart, width, around) {
     chart.view?.finalize();
-    const spec = { ...fitted(ofHeight(chart, width), width - around, panelsInRow(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
+    const spec = { ...fitted(ofHeight(chart), width - around, panelsInRow(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
     const options = { actions: false, ast: true, config: theme(width, chart.labels), renderer: "svg", patch: (vega) => manometer.patch(vega, chart) };
     // The values at a moment have a box of their own.
     if (chart.rows.some((row) => row.row === "line")) options.tooltip = false;

@@ -110,9 +110,8 @@ fn first_screen(
 
 /// The charts of `group`, and why others of it are left out; those that are shown are added to `entries`.
 fn charts(group: Group, drawings: &[Drawing], place: &RecordingPosition, entries: &mut Vec<Entry>) -> String {
-    let is_ours = |(chart, _): &&Drawing| {
-        Group::of_chart(chart.name) == group && chart.name != pressure_scale::CHART.name
-    };
+    let is_ours =
+        |(chart, _): &&Drawing| Group::of_chart(chart.name) == group && chart.name != pressure_scale::CHART.name;
     let (shown, omitted): (Vec<&Drawing>, Vec<&Drawing>) =
         drawings.iter().filter(is_ours).partition(|(_, drawing)| !drawing.table.is_empty());
     let mut html = String::new();

@@ -72,12 +72,8 @@ impl<'a> RunPages<'a> {
         let folder = self.folder();
         let place = run::RecordingPosition { number: 1, several: false, folder: &folder };
         let article = run::article(recorded, &place)?;
-        let columns = format!(
-            "{}<main>\n{}{}</main>\n",
-            contents::nav(&article.entries),
-            self.neighbours(index),
-            article.html
-        );
+        let columns =
+            format!("{}<main>\n{}{}</main>\n", contents::nav(&article.entries), self.neighbours(index), article.html);
         Ok(document(&self.names[index], &columns, &specs(&article.drawn), IN_RECORDING))
     }
 

@@ -79,6 +79,8 @@
     return element;
   }
 
+  const BAR_HEIGHT = 5;
+  const HEIGHT_MAX = 130;
   // A bar for each phase of each run, all on one axis.
   function scales(script) {
     const phases = manometer.rows(JSON.parse(script.textContent));
@@ -92,6 +94,7 @@
       const box = document.querySelector(`.scale[data-run="${run}"] .bars`);
       const svg = shape("svg", { viewBox: `0 0 100 ${ours.length}`, preserveAspectRatio: "none", role: "img" });
       const text = (phase) => `${phase.phase}: ${phase.pressure.toFixed(2)}`;
+      svg.style.height = `${Math.min(BAR_HEIGHT * ours.length, HEIGHT_MAX)}px`;
       svg.setAttribute("aria-label", ours.map(text).join(", "));
       svg.append(shape("line", { x1: x(0), x2: x(0), y1: 0, y2: ours.length }));
       ours.forEach((phase, row) => {

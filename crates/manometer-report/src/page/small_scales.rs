@@ -30,9 +30,9 @@ pub(super) fn section(recordings: &[AnalysedRecording], names: &[String], links:
     }
     let mut html = format!(
         "<section class=\"chart\" aria-labelledby=\"scales\"><h2 id=\"scales\">Pressure scales</h2>\n\
-         <p class=\"caption\">The {} phases of each run as bars, by pressure: from 0, no harm, at the left to the \
-         largest at the right, on one axis for all runs. The thin line is the 95 % interval. Click a bar to highlight \
-         the phase of that name in every run.</p>\n<div class=\"scales\">\n",
+         <p class=\"caption\">Each bar is one of {} phases, those of a run by pressure, on one axis for all runs: from 0, \
+         no harm, to the largest. The thin line is the 95 % interval. Click a bar to highlight the phase of that name in \
+         every run.</p>\n<div class=\"scales\">\n",
         phases.len()
     );
     for (run, (name, link)) in names.iter().zip(links).enumerate() {
@@ -53,14 +53,13 @@ fn scale(run: usize, summary: &RunSummary) -> Vec<ScalePhase<'_>> {
     let mut phases: Vec<&PhaseSummary> = summary.phases.iter().filter(is_compared).collect();
     let value = |phase: &PhaseSummary| phase.pressure.value.unwrap_or(0.0);
     phases.sort_by(|left, right| value(left).total_cmp(&value(right)));
-    let of = |phase: &'_ PhaseSummary| -> [Option<f64>; 3] {
-        [phase.pressure.value, phase.pressure.ci_low, phase.pressure.ci_high]
-    };
-    phases
-        .into_iter()
-        .map(|phase| {
-            let [pressure, low, high] = of(phase);
-            ScalePhase { run, phase: &phase.id, label: &phase.label, pressure, low, high }
-        })
-        .collect()
+    let phases = phases.into_iter().map(|phase| ScalePhase {
+        run,
+        phase: &phase.id,
+        label: &phase.label,
+        pressure: phase.pressure.value,
+        low: phase.pressure.ci_low,
+        high: phase.pressure.ci_high,
+    });
+    phases.collect()
 }

@@ -33,9 +33,9 @@ pub(super) fn of_run(summary: &RunSummary, findings: &[Finding], number: usize) 
         let more = text::counted(more as u64, "more finding");
         _ = writeln!(html, "<p class=\"more\"><a href=\"#findings-{number}\">{more}</a></p>");
     }
-    let needed = summary.longest_needed().map(|(phase, needed)| {
-        format!("{}; {} needs most.", text::capitalised(&needed.reason), escape(phase))
-    });
+    let needed = summary
+        .longest_needed()
+        .map(|(phase, needed)| format!("{}; {} needs most.", text::capitalised(&needed.reason), escape(phase)));
     html + &next(verdict, needed)
 }
 
@@ -74,13 +74,20 @@ fn caveats(reasons: &[Reason], link: impl Fn(&Reason) -> Option<String>) -> Stri
     }
     let mut html = String::from("<ol class=\"caveats\">\n");
     for reason in reasons {
-        let clause = escape(&text::capitalised(&reason.clause_with_phases()));
+        let clause = text::capitalised(&reason.clause_with_phases());
+        let clause = escape(without_list(&clause));
         _ = match link(reason) {
             Some(anchor) => writeln!(html, "<li><a href=\"#{anchor}\">{clause}</a>.</li>"),
             None => writeln!(html, "<li>{clause}.</li>"),
         };
     }
     html + "</ol>\n"
+}
+
+/// A long clause without the list in brackets that ends it: the names of runs, which stand below in full.
+fn without_list(clause: &str) -> &str {
+    const LONG: usize = 160;
+    if clause.len() > LONG { clause.split(" (").next().unwrap_or(clause) } else { clause }
 }
 
 /// What to do next: the remedies of the gravest reasons and the length that phases `need`; else the next step.
@@ -95,7 +102,11 @@ fn next(verdict: &Verdict, needed: Option<String>) -> String {
     steps.truncate(MAX_REMEDIES);
     steps.extend(needed);
     if steps.is_empty() {
-        steps.push("Vary one setting, measure again, and compare both recordings: manometer compare A B.".to_owned());
+        let next = match verdict.grade {
+            Grade::Sound => "Vary one setting, measure again, and compare both recordings: manometer compare A B.",
+            Grade::Indicative | Grade::Void => "Do what the findings say, and measure again.",
+        };
+        steps.push(next.to_owned());
     }
     let steps: String = steps.iter().map(|step| format!("<li>{step}</li>\n")).collect();
     format!("<div class=\"next\"><h3>What to do next</h3>\n<ul>{steps}</ul></div>\n")
