@@ -46,8 +46,8 @@ use manometer_measure::{Recording, RecordingError};
 pub use charts::ColumnInfo;
 pub use gallery::{COLOURS, ChartData, ChartInfo, ChartSource, charts, draw, spec};
 pub use page::{
-    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves,
-    cache_tiers, page, rate_search, real_vs_synthetic,
+    CacheCurves, CachePoint, CachePolicy, RUNS_MAX, RatePoint, RateSearch, RunPages, WorkingSetStrip, cache_advice,
+    cache_curves, cache_tiers, page, rate_search, real_vs_synthetic,
 };
 pub use run_names::distinct_path_ends;
 

@@ -13,15 +13,21 @@ use crate::{AnalysedRecording, text};
 /// The name under which the release of the host's kernel stands.
 pub(crate) const KERNEL: &str = "kernel";
 
-/// The name of each of `recordings`: what the sweep set for it, and its repeat.
+/// The name of each of `recordings`: what the sweep set for it, the facts of the host that differ, and its repeat.
 pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecording>) -> Vec<String> {
     let recordings: Vec<&AnalysedRecording> = recordings.into_iter().collect();
     let repeats = compare::repeat_numbers(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
     // Repeats are numbered only where something ran twice.
     let numbered = repeats.iter().any(|repeat| *repeat > 1);
     let varied = differing(&recordings);
-    let named = |(recorded, repeat): (&&AnalysedRecording, u32)| name(recorded, &varied, numbered.then_some(repeat));
-    recordings.iter().zip(repeats).map(named).collect()
+    let hosts: Vec<_> = recordings.iter().map(|recorded| host_facts(&recorded.recording)).collect();
+    let differs = |fact: &&(&str, String)| hosts.iter().any(|host| !host.contains(fact));
+    let named = |((recorded, host), repeat): ((&&AnalysedRecording, &Vec<(&str, String)>), u32)| {
+        let host: String = host.iter().filter(differs).map(|(name, value)| format!(" · {name} {value}")).collect();
+        let repeat = if numbered { format!(" · repeat {repeat}") } else { String::new() };
+        kind(recorded, &varied) + &host + &repeat
+    };
+    recordings.iter().zip(&hosts).zip(repeats).map(named).collect()
 }
 
 /// The settings that are not the same for all runs that have them.
@@ -36,19 +42,12 @@ fn differing(recordings: &[&AnalysedRecording]) -> BTreeSet<String> {
     differing
 }
 
-/// The same; where two names are equal, with the host facts that differ, then the folder: every line and panel needs its own
-/// name.
+/// The same; equal names with the folder: every line and panel needs its own name.
 pub(crate) fn distinct_names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecording>) -> Vec<String> {
     let recordings: Vec<&AnalysedRecording> = recordings.into_iter().collect();
-    let hosts: Vec<_> = recordings.iter().map(|recorded| host_facts(&recorded.recording)).collect();
-    let differs = |fact: &(&str, String)| hosts.iter().any(|host| !host.contains(fact));
-    let on = |place: usize| {
-        hosts[place].iter().filter(|fact| differs(fact)).map(|(name, value)| format!(" · {name} {value}")).collect()
-    };
     let dirs: Vec<PathBuf> = recordings.iter().map(|recorded| recorded.recording.dir.clone()).collect();
     let folders = distinct_path_ends(&dirs);
-    let distinct =
-        distinguish(distinguish(names(recordings.iter().copied()), on), |place| format!(" · {}", folders[place]));
+    let distinct = distinguish(names(recordings.iter().copied()), |place| format!(" · {}", folders[place]));
     // The same folder twice.
     distinguish(distinct, |place| format!(" · {}", place + 1))
 }
@@ -83,15 +82,14 @@ pub(crate) fn host_facts(recording: &Recording) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn name(recorded: &AnalysedRecording, varied: &BTreeSet<String>, repeat: Option<u32>) -> String {
+fn kind(recorded: &AnalysedRecording, varied: &BTreeSet<String>) -> String {
     let AnalysedRecording { summary, settings, recording } = recorded;
     // A single run, or one that differs by none of them, has all of its settings in its name.
     let some: Settings = settings.clone().into_iter().filter(|(setting, _)| varied.contains(setting)).collect();
     let settings = if some.is_empty() { settings } else { &some };
-    let kind = match (recording.plan.reference, settings.is_empty()) {
+    match (recording.plan.reference, settings.is_empty()) {
         (true, _) => "reference".to_owned(),
         (false, true) => summary.experiment.clone(),
         (false, false) => text::settings(settings),
-    };
-    repeat.map_or_else(|| kind.clone(), |repeat| format!("{kind} · repeat {repeat}"))
+    }
 }

@@ -62,6 +62,13 @@ impl Strip {
         (!lines.is_empty()).then(|| Self { title: title.into(), lines })
     }
 
+    /// Whether each of its values is zero.
+    pub(crate) fn is_zero(&self) -> bool {
+        let largest = |point: &Point| point.high.or(point.mean).unwrap_or(0.0);
+        let smallest = |point: &Point| point.low.or(point.mean).unwrap_or(0.0);
+        self.lines.iter().flat_map(|line| &line.points).all(|point| largest(point) == 0.0 && smallest(point) == 0.0)
+    }
+
     /// The strip in words: each line with its smallest, mean and largest value.
     pub(crate) fn describe(&self) -> String {
         let lines: Vec<String> = self.lines.iter().map(describe_line).collect();

@@ -65,6 +65,12 @@ pub(crate) fn settings(settings: &Settings) -> String {
     words.join(", ")
 }
 
+/// `sentence` with its first letter in upper case.
+pub(crate) fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A value as people write it: texts without quotes.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
 use manometer_import::{FORMATS, ImportError, ImportFormat, experiment_of_flags, find_format, import};
 use manometer_report::AnalysedRecording;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
@@ -116,7 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn import_files(format: &ImportFormat, files: &Files) -> anyhow::Result<()> {
     let dirs = import(format, &files.files, &files.out)?;
-    let recorded = dirs.iter().map(|dir| recordings::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
+    let recorded = dirs.par_iter().map(|dir| recordings::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
     print(files, &recorded)
 }
 

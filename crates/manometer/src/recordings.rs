@@ -1,14 +1,17 @@
 //! Recordings read, analysed, and written as summaries and pages.
 
+use std::fs;
 use std::path::Path;
 
+use anyhow::Context as _;
 use manometer_analysis::compare;
 use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs, run_labels};
 use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
-use manometer_report::AnalysedRecording;
+use manometer_report::{AnalysedRecording, RUNS_MAX, RunPages};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
 
 /// The file name of the report in the recording's folder.
@@ -78,9 +81,22 @@ pub fn write_summary(dir: &Path, summary: &RunSummary) -> anyhow::Result<()> {
     Ok(recording::write_file(&path, (text + "\n").as_bytes())?)
 }
 
-/// Writes one page over all of `recorded` to `path`.
+/// Writes the report over `recorded` to `path`: one page, or of many an overview with the pages of the runs beside it.
 pub fn write_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+    if recorded.len() > RUNS_MAX {
+        return write_pages(&RunPages::new(recorded, path), path, recorded.len());
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let page = manometer_report::page(recorded, folder)?;
     Ok(recording::write_file(path, page.as_bytes())?)
+}
+
+fn write_pages(pages: &RunPages<'_>, path: &Path, runs: usize) -> anyhow::Result<()> {
+    let folder = pages.folder();
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    // Each page is written before the next is made: all of them together are large.
+    (0..runs).into_par_iter().try_for_each(|run| -> anyhow::Result<()> {
+        Ok(recording::write_file(&pages.file(run), pages.run(run)?.as_bytes())?)
+    })?;
+    Ok(recording::write_file(path, pages.overview()?.as_bytes())?)
 }

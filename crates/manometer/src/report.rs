@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use manometer_analysis::compare;
 use manometer_analysis::findings::DAMAGED;
 use manometer_report::AnalysedRecording;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::metrics;
@@ -15,7 +16,8 @@ use crate::recordings::{
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
-/// Also rewrites the `summary.json` of each recording.
+/// Of more than eight recordings that file is an overview, with a page for each run in a directory beside it. Also
+/// rewrites the `summary.json` of each recording.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
     manometer report runs/001 runs/002 --out both.html\n  \
@@ -81,16 +83,14 @@ fn status(recorded: &[AnalysedRecording]) -> ExitStatus {
 
 /// Reads the recordings in `paths`, which can be directories of recordings.
 fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
-    let mut recorded = Vec::new();
+    let mut all = Vec::new();
     for path in paths {
         // If there is none, reading the folder gives the reason.
         let (dirs, skipped) = compare::recordings_in(path).unwrap_or_else(|_| (vec![path.clone()], Vec::new()));
         for dir in &skipped {
             output::note(&format!("{} is not a recording: skipped", dir.display()));
         }
-        for dir in dirs {
-            recorded.push(AnalysedRecording::open(&dir)?);
-        }
+        all.extend(dirs);
     }
-    Ok(recorded)
+    all.par_iter().map(|dir| AnalysedRecording::open(dir).map_err(anyhow::Error::from)).collect()
 }

@@ -86,10 +86,15 @@ impl ChartContent {
         Self { notes: vec![reason.to_owned()], ..Self::default() }
     }
 
-    /// A chart of `strips` over time.
-    pub(super) fn of_strips(strips: &[Strip], phases: &[PhaseSpan], notes: Vec<String>) -> Self {
+    /// A chart of `strips` over time. Those that are zero throughout are a note.
+    pub(super) fn of_strips(strips: Vec<Strip>, phases: &[PhaseSpan], mut notes: Vec<String>) -> Self {
+        let (zero, strips): (Vec<Strip>, Vec<Strip>) = strips.into_iter().partition(Strip::is_zero);
+        if !zero.is_empty() {
+            let titles: Vec<&str> = zero.iter().map(|strip| strip.title.as_str()).collect();
+            notes.push(format!("Zero throughout, and not drawn: {}.", titles.join("; ")));
+        }
         let words: Vec<String> = strips.iter().map(Strip::describe).collect();
-        Self { table: Table::of(&strips::rows(strips, phases)), alt_text: words.join(". "), notes }
+        Self { table: Table::of(&strips::rows(&strips, phases)), alt_text: words.join(". "), notes }
     }
 }
 

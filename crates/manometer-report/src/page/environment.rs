@@ -18,27 +18,26 @@ const REASON: &str = "_reason";
 /// How deep nested facts are shown as separate facts; deeper ones as JSON.
 const DEPTH: usize = 3;
 
-pub(super) fn section(recording: &Recording, level: usize) -> String {
+/// A card for each kind of facts, with headings of `level`.
+pub(super) fn cards(recording: &Recording, level: usize) -> String {
     let mut run = run_facts(recording);
     let mut cards = String::new();
     if let Value::Object(environment) = &recording.environment {
         for (name, value) in environment.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
             match value {
-                Value::Array(checks) if name == "doctor" => {
-                    cards.push_str(&card("Doctor", &diagnosis(checks), level + 1))
-                }
-                Value::Object(facts) => cards.push_str(&card(&capitalised(name), &flat(facts), level + 1)),
+                Value::Array(checks) if name == "doctor" => cards.push_str(&card("Doctor", &diagnosis(checks), level)),
+                Value::Object(facts) => cards.push_str(&card(&capitalised(name), &flat(facts), level)),
                 other => run.push((label(name), shown(name, other))),
             }
         }
     }
     for line in &recording.events {
         if let Event::Ready { workload, facts } = &line.event {
-            cards.push_str(&card(&format!("Workload {workload}"), &flat(facts), level + 1));
+            cards.push_str(&card(&format!("Workload {workload}"), &flat(facts), level));
         }
     }
-    let run = card("Run", &run, level + 1);
-    format!("<section><h{level}>Environment</h{level}>\n<div class=\"cards\">\n{run}{cards}</div></section>\n")
+    let run = card("Run", &run, level);
+    format!("<div class=\"cards\">\n{run}{cards}</div>\n")
 }
 
 /// What the plan says of the run as a whole.
@@ -151,9 +150,7 @@ fn disk(disk: &Value) -> String {
 }
 
 fn capitalised(name: &str) -> String {
-    let words = name.replace('_', " ");
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    text::capitalised(&name.replace('_', " "))
 }
 
 #[cfg(test)]

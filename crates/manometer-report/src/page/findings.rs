@@ -37,15 +37,18 @@ pub(super) fn notices(summary: &RunSummary) -> String {
     )
 }
 
-pub(super) fn section(findings: &[Finding], level: usize) -> String {
-    let all: Vec<&Finding> = findings.iter().collect();
-    let list = if all.is_empty() { "<p>Nothing out of the ordinary.</p>\n".to_owned() } else { list(&all) };
-    format!("<section><h{level}>Findings</h{level}>\n{list}</section>\n")
+/// The anchor of the finding at `place` of run `number`.
+pub(super) fn anchor(number: usize, place: usize) -> String {
+    format!("finding-{number}-{}", place + 1)
 }
 
-fn list(findings: &[&Finding]) -> String {
+/// All findings of run `number`.
+pub(super) fn list(findings: &[Finding], number: usize) -> String {
+    if findings.is_empty() {
+        return "<p>Nothing out of the ordinary.</p>\n".to_owned();
+    }
     let mut html = String::from("<ul class=\"findings\">\n");
-    for finding in findings {
+    for (place, finding) in findings.iter().enumerate() {
         let (class, word) = match finding.severity {
             Severity::Info => ("info", "Note"),
             Severity::Warning => ("warning", "Warning"),
@@ -54,7 +57,8 @@ fn list(findings: &[&Finding]) -> String {
         let phases = finding.phase_ids().map(|phase| format!(" <span class=\"phase\">{}</span>", escape(phase)));
         _ = writeln!(
             html,
-            "<li class=\"{class}\"><span class=\"severity\">{word}</span>{} {} <code>{}</code></li>",
+            "<li class=\"{class}\" id=\"{}\"><span class=\"severity\">{word}</span>{} {} <code>{}</code></li>",
+            anchor(number, place),
             phases.collect::<String>(),
             escape(&finding.text),
             escape(&finding.id)

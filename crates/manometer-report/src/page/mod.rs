@@ -4,17 +4,21 @@ mod all_runs;
 mod cache_advice;
 mod cache_curves;
 mod cache_tiers;
+mod contents;
 mod environment;
 mod figure;
 mod files;
 mod findings;
+mod groups;
 mod html;
 mod overview;
 mod rates;
 mod real_vs_synthetic;
 mod results;
 mod run;
+mod run_pages;
 mod run_status;
+mod small_scales;
 mod table;
 mod verdict;
 
@@ -25,8 +29,10 @@ use serde_json::{Map, Value};
 
 use crate::charts::{CHARTS, Chart};
 use crate::gallery::COLOURS;
+use crate::run_names::names;
 use crate::{AnalysedRecording, ReportError, vendor};
 
+use contents::Entry;
 use html::{escape, fill, json};
 
 pub use cache_advice::cache_advice;
@@ -34,10 +40,11 @@ pub use cache_curves::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, ca
 pub use cache_tiers::cache_tiers;
 pub use rates::{RatePoint, RateSearch, rate_search};
 pub use real_vs_synthetic::real_vs_synthetic;
+pub use run_pages::{RUNS_MAX, RunPages};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("interact.js"), include_str!("page.js"), include_str!("runs.js"));
 
 /// The page of `recordings`, as one HTML text that needs no other file. It is to lie in `folder`: from
 /// there its links lead to the recordings' files.
@@ -47,22 +54,43 @@ const SCRIPT: &str = include_str!("page.js");
 pub fn page(recordings: &[AnalysedRecording], folder: &Path) -> Result<String, ReportError> {
     let Some(first) = recordings.first() else { return Err(ReportError::NoRecording) };
     let several = recordings.len() > 1;
-    let mut main = if several { overview::section(recordings) } else { String::new() };
-    let mut drawn = Vec::new();
-    if several {
-        main.push_str(&all_runs::sections(recordings, &mut drawn));
-    }
+    let (mut main, mut entries, mut drawn) = if several { together(recordings) } else { Default::default() };
     for (index, recorded) in recordings.iter().enumerate() {
         let place = run::RecordingPosition { number: index + 1, several, folder };
-        main.push_str(&run::article(recorded, &place, &mut drawn)?);
+        let article = run::article(recorded, &place)?;
+        main.push_str(&article.html);
+        drawn.extend(article.drawn);
+        match several {
+            true => {
+                let run = format!("Run {}", index + 1);
+                entries.push(Entry { within: article.entries, ..Entry::of(format!("#run-{}", index + 1), run) });
+            }
+            false => entries.extend(article.entries),
+        }
     }
-    let elsewhere = ["the data files are in the recording", "the recording has every digit"];
-    Ok(whole(&first.summary.experiment, &main, &specs(&drawn), elsewhere))
+    let main = contents::nav(&entries) + "<main>\n" + &main + "</main>\n";
+    Ok(document(&first.summary.experiment, &main, &specs(&drawn), IN_RECORDING))
 }
 
-/// The page called `title` around `main`; `elsewhere` says where the data are, for readers without JavaScript and
+/// What several recordings say together, the places of it for the contents, and the names of its charts.
+fn together(recordings: &[AnalysedRecording]) -> (String, Vec<Entry>, Vec<&'static str>) {
+    let links: Vec<String> = (1..=recordings.len()).map(|number| format!("#run-{number}")).collect();
+    let joined = all_runs::charts(recordings, false);
+    let html = overview::head(recordings) + &overview::table(recordings, &names(recordings), &links) + &joined.html;
+    (html, std::iter::once(Entry::of("#runs", "All runs")).chain(joined.entries).collect(), joined.drawn)
+}
+
+/// Where a reader without JavaScript finds the data, and where every digit is.
+const IN_RECORDING: [&str; 2] = ["the data files are in the recording", "the recording has every digit"];
+
+/// The page called `title` with `main` as its only column.
+fn whole(title: &str, main: &str, specs: &Map<String, Value>, elsewhere: [&str; 2]) -> String {
+    document(title, &format!("<main>\n{main}\n</main>\n"), specs, elsewhere)
+}
+
+/// The page called `title` around its `columns`; `elsewhere` says where the data are, for readers without JavaScript and
 /// for readers who need every digit.
-fn whole(title: &str, main: &str, specs: &Map<String, Value>, [data, digits]: [&str; 2]) -> String {
+fn document(title: &str, columns: &str, specs: &Map<String, Value>, [data, digits]: [&str; 2]) -> String {
     fill(
         TEMPLATE,
         &[
@@ -70,7 +98,7 @@ fn whole(title: &str, main: &str, specs: &Map<String, Value>, [data, digits]: [&
             ("version", &escape(env!("CARGO_PKG_VERSION"))),
             ("style", STYLE),
             ("script", SCRIPT),
-            ("main", main),
+            ("columns", columns),
             ("colours", COLOURS),
             ("data", data),
             ("digits", digits),

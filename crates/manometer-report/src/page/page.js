@@ -44,17 +44,8 @@
     };
   }
 
-  // The columns of a chart's data as the rows that Vega-Lite reads.
-  function rows(data) {
-    const columns = Object.entries(data.columns).map(([name, column]) => [
-      name,
-      column.values ?? column.runs.flatMap(([value, times]) => new Array(times).fill(value)),
-    ]);
-    return Array.from({ length: data.rows }, (_, row) => Object.fromEntries(columns.map(([name, values]) => [name, values[row]])));
-  }
-
   // The panels of a grid in a row: as many as there is room for.
-  const PANEL_WIDTH = 320;
+  const PANEL_WIDTH = 340;
   function panelsInRow(spec, width) {
     return Math.max(1, Math.min(spec.columns ?? 1, Math.floor(width / PANEL_WIDTH)));
   }
@@ -74,11 +65,29 @@
     return Object.values(part).map(orderedField).find((field) => field !== undefined);
   }
 
+  // The bars of the first screen are lower where they are many, so that what is beside or below them stays in view.
+  const HIGH_BARS = { wide: 5, narrow: 3 };
+  const LOWER = 0.6;
+  function lowered(part, key) {
+    if (typeof part === "number" && (["step", "yOffset"].includes(key) || (key === "dy" && part < 0))) return part * LOWER;
+    if (typeof part === "number" && key === "fontSize") return 11;
+    if (typeof part === "number" && (key === "height" || key === "size")) return part * LOWER;
+    if (Array.isArray(part)) return part.map((one) => lowered(one));
+    if (!part || typeof part !== "object") return part;
+    return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, lowered(value, name)]));
+  }
+  function ofHeight(chart) {
+    const high = innerWidth < 720 ? HIGH_BARS.narrow : HIGH_BARS.wide;
+    return chart.figure.closest(".glance") && chart.rows.length > high ? lowered(chart.spec) : chart.spec;
+  }
+
   async function embed(chart, width, around) {
     chart.view?.finalize();
-    const spec = { ...fitted(chart.spec, width - around, panelsInRow(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
-    const options = { actions: false, ast: true, config: theme(width, chart.labels), renderer: "svg" };
-    chart.view = (await vegaEmbed(chart.plot, spec, options)).view;
+    const spec = { ...fitted(ofHeight(chart), width - around, panelsInRow(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
+    const options = { actions: false, ast: true, config: theme(width, chart.labels), renderer: "svg", patch: (vega) => manometer.patch(vega, chart) };
+    // The values at a moment have a box of their own.
+    if (chart.rows.some((row) => row.row === "line")) options.tooltip = false;
+    chart.view = (await vegaEmbed(chart.picture, spec, options)).view;
     return chart.plot.querySelector("svg").viewBox.baseVal.width - width;
   }
 
@@ -92,6 +101,7 @@
         if (!chart.spec.spec) break;
         around += Math.max(0, Math.ceil(over));
       }
+      manometer.drawn(chart);
       chart.figure.dataset.scheme = dark.matches ? "dark" : "light";
       chart.figure.dataset.drawn = width;
     } catch (error) {
@@ -141,17 +151,22 @@
   }
 
   function chartOf(figure, specs) {
-    const data = rows(JSON.parse(figure.querySelector("script").textContent));
+    const data = manometer.rows(JSON.parse(figure.querySelector("script").textContent));
     const spec = specs[figure.dataset.chart];
     const field = orderedField(spec) ?? "phase";
-    return {
+    const picture = document.createElement("div");
+    figure.querySelector(".plot").append(picture);
+    const chart = {
       figure,
       plot: figure.querySelector(".plot"),
+      picture,
       name: figure.querySelector(".save").dataset.name,
       spec,
       rows: data,
       labels: [...new Set(data.map((row) => row[field]).filter((value) => value !== null && value !== undefined))],
     };
+    manometer.add(chart);
+    return chart;
   }
 
   addEventListener("DOMContentLoaded", () => {

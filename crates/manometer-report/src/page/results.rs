@@ -25,7 +25,7 @@ pub(super) fn section(reader: &RecordingReader, level: usize) -> String {
         None => format!("sample intervals of {}", text::seconds(reader.recording.plan.interval_s)),
     };
     let mut html = format!(
-        "<section><h{level}>Results</h{level}>\n<p class=\"caption\">Performance is the {} of {} ({better}), as the \
+        "<section><h{level}>All phases</h{level}>\n<p class=\"caption\">Click a phase to highlight it in every chart. Performance is the {} of {} ({better}), as the \
          mean over the phase's {parts}.</p>\n",
         escape(&criterion.metric),
         reader.primary().map_or_else(|| "no primary".to_owned(), |primary| escape(&primary.name)),
@@ -43,7 +43,12 @@ pub(super) fn section(reader: &RecordingReader, level: usize) -> String {
 }
 
 fn row(reader: &RecordingReader, phase: &PhaseSummary) -> String {
-    let mut html = format!("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>", name(phase));
+    let mut html = format!(
+        "<tr role=\"row\" data-phase=\"{}\" data-spans=\"{}\"><th role=\"rowheader\" scope=\"row\">{}</th>",
+        escape(&phase.id),
+        stretches(phase),
+        name(phase)
+    );
     if phase.start_s.is_none() {
         let absence = escape(&missing_reason(reader.recording, phase));
         let columns = COLUMNS.len() - 1;
@@ -63,9 +68,20 @@ fn row(reader: &RecordingReader, phase: &PhaseSummary) -> String {
     html
 }
 
+/// When the phase was measured, in seconds: `12-42 60-90`.
+fn stretches(phase: &PhaseSummary) -> String {
+    let stretches = phase.stretches_s().into_iter().map(|(begin_s, end_s)| format!("{begin_s:.3}-{end_s:.3}"));
+    stretches.collect::<Vec<_>>().join(" ")
+}
+
+/// The phase's id, by which it is highlighted on the whole page, and its settings.
 fn name(phase: &PhaseSummary) -> String {
     let settings = text::settings(&phase.settings);
-    let mut html = format!("{}<small>{}</small>", escape(&phase.id), escape(&phase.label));
+    let mut html = format!(
+        "<button type=\"button\" class=\"pick\" aria-pressed=\"false\">{}</button><small>{}</small>",
+        escape(&phase.id),
+        escape(&phase.label)
+    );
     if settings != phase.label && !settings.is_empty() {
         _ = write!(html, "<small class=\"settings\">{}</small>", escape(&settings));
     }

@@ -3,12 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use manometer_measure::event::Finding;
 use manometer_measure::{Event, Recording};
 
-use super::figure::{figure, omitted_charts};
+use super::contents::Entry;
+use super::figure::{anchor, figure, first_figure, omitted_charts};
+use super::groups::Group;
 use super::html::escape;
 use super::run_status::describe_status;
 use super::{environment, files, findings, results, verdict};
+use crate::charts::figures::pressure_scale;
 use crate::charts::{CHARTS, Chart, ChartContent, ChartInput};
 use crate::recording_reader::RecordingReader;
 use crate::{AnalysedRecording, ReportError, text};
@@ -24,43 +28,98 @@ pub(super) struct RecordingPosition<'a> {
 }
 
 impl RecordingPosition<'_> {
-    /// The level of the recording's own heading; its sections are one below.
+    /// The level of the recording's own heading; its parts are one below, their sections two.
     fn heading(&self) -> usize {
         if self.several { 2 } else { 1 }
     }
 }
 
-/// Everything about one recording; adds the names of its charts to `drawn`.
-pub(super) fn article(
-    recorded: &AnalysedRecording,
-    place: &RecordingPosition,
-    drawn: &mut Vec<&'static str>,
-) -> Result<String, ReportError> {
+/// One recording's part of the page.
+pub(super) struct Article {
+    /// Its markup.
+    pub(super) html: String,
+    /// Its places for the contents.
+    pub(super) entries: Vec<Entry>,
+    /// The names of the charts that it draws.
+    pub(super) drawn: Vec<&'static str>,
+}
+
+/// A chart and what it shows of the recording.
+type Drawing = (&'static Chart, ChartContent);
+
+/// Everything about one recording.
+pub(super) fn article(recorded: &AnalysedRecording, place: &RecordingPosition) -> Result<Article, ReportError> {
     let readers = [RecordingReader::new(recorded)];
     let reader = &readers[0];
     // The charts read the files, so what cannot be read is known only after them.
-    let drawings: Vec<(&Chart, ChartContent)> =
+    let drawings: Vec<Drawing> =
         CHARTS.iter().filter_map(|chart| Some((chart, draw(chart, &readers, place)?))).collect();
-    drawn.extend(drawings.iter().filter(|(_, drawing)| !drawing.table.is_empty()).map(|(chart, _)| chart.name));
     let findings = findings::collect(reader);
     let level = place.heading() + 1;
-    let mut html = format!("<article id=\"run-{}\">\n", place.number);
-    html.push_str(&head(recorded, place.heading()));
-    html.push_str(&findings::notices(&recorded.summary));
-    html.push_str(&verdict::section(&recorded.summary.verdict));
-    html.push_str(&recorded.summary.goal.as_ref().map(verdict::goal).unwrap_or_default());
-    html.push_str(&results::section(reader, level));
-    let (shown, left_out): (Vec<_>, Vec<_>) = drawings.iter().partition(|(_, drawing)| !drawing.table.is_empty());
-    for (chart, drawing) in shown {
-        html.push_str(&figure([chart.name, chart.title, chart.caption], drawing, place.number, level));
+    let number = place.number;
+    let mut html = format!("<article id=\"run-{number}\">\n");
+    html.push_str(&first_screen(recorded, &drawings, &findings, place));
+    let mut entries = Vec::new();
+    for group in Group::ALL {
+        let mut part = match group {
+            Group::Result => results::section(reader, level + 1),
+            Group::Environment => environment::cards(&recorded.recording, level + 1),
+            Group::Findings => {
+                findings::list(&findings, number) + &files::section(&recorded.recording, place.folder, level + 1)?
+            }
+            Group::OverTime => downsampling_note(reader),
+            Group::Latency | Group::Host | Group::Engine => String::new(),
+        };
+        let mut entry = Entry::of(format!("#{}", group.anchor(number)), group.title());
+        part.push_str(&charts(group, &drawings, place, &mut entry.within));
+        if !part.is_empty() {
+            let (anchor, title) = (group.anchor(number), group.title());
+            html.push_str(&format!(
+                "<section class=\"group\" id=\"{anchor}\">\n<h{level}>{title}</h{level}>\n{part}</section>\n"
+            ));
+            entries.push(entry);
+        }
     }
-    html.push_str(&downsampling_note(reader));
-    html.push_str(&omitted_charts(&left_out, level));
-    html.push_str(&environment::section(&recorded.recording, level));
-    html.push_str(&findings::section(&findings, level));
-    html.push_str(&files::section(&recorded.recording, place.folder, level)?);
     html.push_str("</article>\n");
-    Ok(html)
+    let drawn = drawings.iter().filter(|(_, drawing)| !drawing.table.is_empty()).map(|(chart, _)| chart.name).collect();
+    Ok(Article { html, entries, drawn })
+}
+
+/// What a reader sees first: the verdict in a sentence, the pressure scale, the caveats, and what to do next.
+fn first_screen(
+    recorded: &AnalysedRecording,
+    drawings: &[Drawing],
+    findings: &[Finding],
+    place: &RecordingPosition,
+) -> String {
+    let AnalysedRecording { summary, .. } = recorded;
+    let level = place.heading();
+    let headline = if summary.headline.is_empty() { &summary.experiment } else { &summary.headline };
+    let scale = drawings.iter().find(|(chart, _)| chart.name == pressure_scale::CHART.name);
+    let scale = scale.map(|(chart, drawing)| first_figure(chart, drawing, place.number, level + 1));
+    format!(
+        "<header class=\"run\"><h{level}>{}</h{level}>\n{}<div class=\"glance\">\n{}<div class=\"reading\">\n{}</div>\n\
+         </div>\n{}</header>\n",
+        escape(headline),
+        findings::notices(summary),
+        scale.unwrap_or_default(),
+        verdict::of_run(summary, findings, place.number),
+        facts(recorded),
+    )
+}
+
+/// The charts of `group`, and why others of it are left out; those that are shown are added to `entries`.
+fn charts(group: Group, drawings: &[Drawing], place: &RecordingPosition, entries: &mut Vec<Entry>) -> String {
+    let is_ours =
+        |(chart, _): &&Drawing| Group::of_chart(chart.name) == group && chart.name != pressure_scale::CHART.name;
+    let (shown, omitted): (Vec<&Drawing>, Vec<&Drawing>) =
+        drawings.iter().filter(is_ours).partition(|(_, drawing)| !drawing.table.is_empty());
+    let mut html = String::new();
+    for (chart, drawing) in shown {
+        entries.push(Entry::of(format!("#{}", anchor(chart.name, place.number)), chart.title));
+        html.push_str(&figure([chart.name, chart.title, chart.caption], drawing, place.number, place.heading() + 2));
+    }
+    html + &omitted_charts(&omitted)
 }
 
 /// What a chart shows of one recording; nothing where it has neither rows nor a word.
@@ -74,8 +133,8 @@ fn draw(chart: &Chart, readers: &[RecordingReader; 1], place: &RecordingPosition
     (!drawing.table.is_empty() || !drawing.notes.is_empty()).then_some(drawing)
 }
 
-/// The headline, and the facts of the run.
-fn head(recorded: &AnalysedRecording, level: usize) -> String {
+/// The facts of the run.
+fn facts(recorded: &AnalysedRecording) -> String {
     let AnalysedRecording { recording, summary, settings } = recorded;
     let mut facts = vec![escape(&summary.experiment)];
     if !settings.is_empty() {
@@ -91,12 +150,7 @@ fn head(recorded: &AnalysedRecording, level: usize) -> String {
     }
     facts.push(escape(&describe_status(&summary.status)));
     facts.extend(describe_engine(recording).map(|words| escape(&words)));
-    let headline = if summary.headline.is_empty() { &summary.experiment } else { &summary.headline };
-    let facts = facts.join("</span> <span>");
-    format!(
-        "<header class=\"run\"><h{level}>{}</h{level}>\n<p class=\"facts\"><span>{facts}</span></p></header>\n",
-        escape(headline)
-    )
+    format!("<p class=\"facts\"><span>{}</span></p>\n", facts.join("</span> <span>"))
 }
 
 /// The primary's engine and how durable its puts are: unlike durability makes unlike numbers.

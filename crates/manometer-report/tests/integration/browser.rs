@@ -8,8 +8,8 @@ use std::path::Path;
 use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
 use manometer_report::{
-    AnalysedRecording, CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice,
-    cache_curves, page, rate_search, real_vs_synthetic,
+    AnalysedRecording, CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, RunPages, WorkingSetStrip,
+    cache_advice, cache_curves, page, rate_search, real_vs_synthetic,
 };
 
 use crate::browser_tools::{Browser, Scheme, attribute};
@@ -70,6 +70,87 @@ fn every_chart_is_drawn_in_wide_and_narrow_windows() {
         let html = page(&[recorded(dir.path(), example)], dir.path()).unwrap();
         check(&browser, dir.path(), example.0, &html, example.3);
     }
+}
+
+#[test]
+fn the_browser_shows_the_first_screen_and_follows_its_reader() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("reader.html");
+    std::fs::write(&path, page(&[recorded(dir.path(), EXAMPLES[0])], dir.path()).unwrap()).unwrap();
+    for size in [[1280, 720], [390, 844]] {
+        let seen = browser.read_in_frame(&path, size);
+        let value_of = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{size:?}: no {what}: {seen}"));
+        let is = |what: &str, expected: &str| assert_eq!(value_of(what), expected, "{size:?}: {what}");
+        is("problems", "");
+        is("below", "");
+        is("twice", "");
+        is("astray", "");
+        is("sticks", "true");
+        is("here", "1 true");
+        is("opens", if size[0] > 1000 { "true true" } else { "false true" });
+        let zoomed = value_of("zoomed");
+        assert!(zoomed.contains('-') && !zoomed.contains(' '), "{size:?}: one window for all: {zoomed:?}");
+        is("relabelled", "true");
+        assert!(![zoomed.as_str(), ""].contains(&value_of("moved").as_str()), "{size:?}");
+        is("reset", "");
+        is("rules", "true");
+        assert!(value_of("hint").contains("primary|"), "{size:?}: {}", value_of("hint"));
+        let brushed = value_of("brushed");
+        assert!(brushed.contains('-') && !brushed.contains(' ') && brushed != zoomed, "{size:?}: {brushed:?}");
+        is("unbrushed", "");
+        is("off", "read read true");
+        is("on", " 0");
+        is("table", "w2 true true true true");
+        is("none", " 0");
+        for way in ["bar", "barkey", "band"] {
+            assert!(!value_of(way).is_empty(), "{size:?}: no phase by {way}");
+        }
+    }
+}
+
+/// The pages of nine runs, as `report` writes them.
+fn write_pages(dir: &Path) -> std::path::PathBuf {
+    let runs: Vec<AnalysedRecording> = (0..9)
+        .map(|run| {
+            let mut one = recorded(&dir.join(run.to_string()), EXAMPLES[1]);
+            one.settings.insert("writer.block_size".into(), format!("{}KiB", 4 << run).into());
+            one.recording.environment["host"]["kernel"] = if run < 5 { "5.4" } else { "5.8" }.into();
+            one
+        })
+        .collect();
+    let overview = dir.join("report.html");
+    let pages = RunPages::new(&runs, &overview);
+    std::fs::create_dir(pages.folder()).unwrap();
+    for run in 0..runs.len() {
+        std::fs::write(pages.file(run), pages.run(run).unwrap()).unwrap();
+    }
+    std::fs::write(&overview, pages.overview().unwrap()).unwrap();
+    overview
+}
+
+#[test]
+fn the_browser_searches_and_sorts_an_overview_of_many_runs() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let overview = write_pages(dir.path());
+    let html = std::fs::read_to_string(&overview).unwrap();
+    keep("overview", &html);
+    for link in html.split("href=\"./").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(dir.path().join(link).is_file(), "{link}");
+    }
+    assert!(html.contains("writer.block_size = 4KiB · kernel 5.4"), "labels name what differs");
+    let run = dir.path().join("report-runs/005.html");
+    let seen = browser.open_in_frame(&run, 1280, Scheme::Light);
+    assert_eq!(attribute(&seen, "problems").as_deref(), Some(""));
+    let seen = browser.search_in_frame(&overview, 1280);
+    let value_of = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("no {what}: {seen}"));
+    assert_eq!(value_of("problems"), "");
+    assert_eq!(value_of("rows"), "9 9 scales");
+    assert_eq!(value_of("found"), "1 of 9 runs, 1 row, 1 scale");
+    assert_eq!(value_of("sorted"), "Run 9 first, descending");
+    assert_eq!(value_of("highlighted"), "9 bars");
+    assert_eq!(value_of("escaped"), "0 bars");
 }
 
 #[test]

@@ -158,6 +158,8 @@ fn figures() -> Vec<(&'static str, Vec<Value>)> {
     ]
 }
 
+const SCRIPT: &str = concat!(include_str!("../../src/page/interact.js"), include_str!("../../src/page/page.js"));
+
 /// A page of charts, each with its specification and rows, as the report's own page draws them.
 fn page(charts: &[(&str, Value, Vec<Value>)]) -> String {
     let (mut main, mut specs) = (String::new(), Map::new());
@@ -184,9 +186,9 @@ fn page(charts: &[(&str, Value, Vec<Value>)]) -> String {
         .replace("{{title}}", "gallery")
         .replace("{{version}}", "0")
         .replace("{{style}}", include_str!("../../src/page/page.css"))
-        .replace("{{script}}", include_str!("../../src/page/page.js"))
+        .replace("{{script}}", SCRIPT)
         .replace("{{colours}}", manometer_report::COLOURS)
-        .replace("{{main}}", &main)
+        .replace("{{columns}}", &main)
         .replace("{{specs}}", &Value::Object(specs).to_string())
         .replace("{{libraries}}", &scripts)
 }

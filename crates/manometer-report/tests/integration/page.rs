@@ -61,15 +61,22 @@ fn the_page_has_its_parts_in_order() {
         &html,
         &[
             "<h1>Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput</h1>",
-            "Verdict: indicative",
-            ">Results<",
             ">Pressure scale<",
             "Holm-corrected",
-            ">The run over time<",
-            ">Latency spectra<",
+            "Verdict: indicative",
+            "Something happened",
+            "What to do next",
+            ">Result<",
+            ">All phases<",
             ">Distribution of the criterion<",
+            ">Over time<",
+            ">The run over time<",
+            ">Latency<",
+            ">Latency spectra<",
+            ">Host<",
             ">Device use<",
             ">Processor use<",
+            ">Engine<",
             ">LSM levels<",
             ">Environment<",
             "6.1.0-28-amd64",
@@ -105,10 +112,10 @@ fn a_cut_run_says_so_and_shows_its_gaps() {
         &[
             "This run is incomplete",
             "cut short",
-            "No space left on device",
             "quantiles 5–95 %",
             "9 samples",
             "no interval: too few",
+            "No space left on device",
         ],
     );
     assert!(html.contains("not measured: the worker `writer` died"));
@@ -165,7 +172,7 @@ fn a_reference_and_repeats_are_named_as_such() {
     let (first, swept) = (one("001", true, None), one("002", false, Some("4KiB")));
     let names = |runs: &[AnalysedRecording]| {
         let html = page(runs, dir.path()).unwrap();
-        let rows = html.split("All runs").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
+        let rows = html.split("id=\"runs-table\"").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
         let small = rows.split("</a><small>").skip(1).map(|row| row.split("</small>").next().unwrap().to_owned());
         small.collect::<Vec<_>>()
     };

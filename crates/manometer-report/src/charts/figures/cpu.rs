@@ -23,7 +23,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
     if strips.is_empty() {
         return ChartContent::empty("The recording holds no processor samples: this chart is left out.");
     }
-    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(strips, &reader.spans(), Vec::new())
 }
 
 fn host(reader: &RecordingReader) -> Option<Strip> {

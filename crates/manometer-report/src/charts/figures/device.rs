@@ -37,7 +37,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
              overlay, memory) have none.",
         );
     }
-    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(strips, &reader.spans(), Vec::new())
 }
 
 fn strip_of(reader: &RecordingReader, (title, factor, columns): StripColumns) -> Option<Strip> {

@@ -47,7 +47,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
     if strips.is_empty() {
         return ChartContent::empty("The recording has no health log of the device: this chart is left out.");
     }
-    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(strips, &reader.spans(), Vec::new())
 }
 
 /// Readings are rare and at no fixed distance: none between two of them is no gap.

@@ -33,7 +33,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
             "The recording holds no level sizes of the primary's engine: this chart is left out.",
         );
     }
-    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(strips, &reader.spans(), Vec::new())
 }
 
 fn strips(reader: &RecordingReader) -> Vec<Strip> {

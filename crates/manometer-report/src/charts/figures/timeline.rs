@@ -32,7 +32,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
         notes.push("The recording holds no compaction figures of the primary: their strip is left out.".to_owned());
     }
     strips.extend(compactions);
-    ChartContent::of_strips(&strips, &reader.spans(), notes)
+    ChartContent::of_strips(strips, &reader.spans(), notes)
 }
 
 fn primary(reader: &RecordingReader) -> Option<Strip> {

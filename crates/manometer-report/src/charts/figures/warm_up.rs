@@ -38,7 +38,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
     let throughput = Line { name: primary.name.clone(), points };
     let throughput = Strip::of(format!("{}: throughput ({})", primary.name, primary.unit), vec![throughput]);
     let strips: Vec<Strip> = std::iter::once(ratios).chain(throughput).collect();
-    ChartContent::of_strips(&strips, &reader.spans(), Vec::new())
+    ChartContent::of_strips(strips, &reader.spans(), Vec::new())
 }
 
 fn line(reader: &RecordingReader, series: &str, (name, hits, misses): (&str, &str, &str)) -> Option<Line> {

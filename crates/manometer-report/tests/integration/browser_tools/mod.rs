@@ -59,6 +59,28 @@ impl Browser {
         self.dump(&around, scheme)
     }
 
+    /// Uses the page at `path` in a frame of `width` by `height` pixels as its reader does, by pointer and by keys, and returns
+    /// the document with what that showed.
+    pub fn read_in_frame(&self, path: &Path, [width, height]: [u32; 2]) -> String {
+        let around = path.with_extension("reader.html");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let frame = include_str!("reader.html")
+            .replace("{{width}}", &width.to_string())
+            .replace("{{height}}", &height.to_string())
+            .replace("{{page}}", name);
+        std::fs::write(&around, frame).unwrap();
+        self.dump(&around, Scheme::Light)
+    }
+
+    /// Searches and sorts the overview at `path`, and returns the document with what that showed.
+    pub fn search_in_frame(&self, path: &Path, width: u32) -> String {
+        let around = path.with_extension("search.html");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let frame = include_str!("search.html").replace("{{width}}", &width.to_string()).replace("{{page}}", name);
+        std::fs::write(&around, frame).unwrap();
+        self.dump(&around, Scheme::Light)
+    }
+
     fn dump(&self, path: &Path, scheme: Scheme) -> String {
         let profile = tempfile::tempdir().unwrap();
         let output = Command::new(&self.program)

@@ -1,0 +1,101 @@
+//! The pages of many recordings: an overview, and a page for each of them beside it.
+
+use std::path::{Path, PathBuf};
+
+use super::contents::{self, Entry};
+use super::{IN_RECORDING, all_runs, document, html, overview, run, small_scales, specs};
+use crate::run_names::names;
+use crate::{AnalysedRecording, ReportError};
+
+/// The most recordings that one page shows in full; of more, each has its own page.
+pub const RUNS_MAX: usize = 8;
+
+/// The pages of many recordings.
+#[derive(Debug)]
+pub struct RunPages<'a> {
+    recordings: &'a [AnalysedRecording],
+    /// The file of the overview.
+    overview: &'a Path,
+    names: Vec<String>,
+}
+
+impl<'a> RunPages<'a> {
+    /// The pages of `recordings`, with the overview in the file `overview`.
+    pub fn new(recordings: &'a [AnalysedRecording], overview: &'a Path) -> Self {
+        Self { recordings, overview, names: names(recordings) }
+    }
+
+    /// The folder of the runs' pages, beside the overview: `report-runs` beside `report.html`.
+    pub fn folder(&self) -> PathBuf {
+        self.overview.with_file_name(self.folder_name())
+    }
+
+    fn folder_name(&self) -> String {
+        format!("{}-runs", self.overview.file_stem().unwrap_or_default().to_string_lossy())
+    }
+
+    /// The file of the run at `index`.
+    pub fn file(&self, index: usize) -> PathBuf {
+        self.folder().join(file_name(index))
+    }
+
+    /// The overview: what all runs say together, a table of them, heat maps, and the pressure scale of each.
+    ///
+    /// # Errors
+    /// There is no recording.
+    pub fn overview(&self) -> Result<String, ReportError> {
+        let first = self.recordings.first().ok_or(ReportError::NoRecording)?;
+        let link = |index: usize| html::link(&format!("{}/{}", self.folder_name(), file_name(index)));
+        let links: Vec<String> = (0..self.recordings.len()).map(link).collect();
+        let joined = all_runs::charts(self.recordings, true);
+        let scales = small_scales::section(self.recordings, &self.names, &links);
+        let mut entries = Vec::new();
+        entries.extend((!scales.is_empty()).then(|| Entry::of("#scales", "Pressure scales")));
+        entries.push(Entry::of("#runs", "All runs"));
+        entries.extend(joined.entries);
+        let columns = format!(
+            "{}<main>\n{}{scales}{}{}</main>\n",
+            contents::nav(&entries),
+            overview::head(self.recordings),
+            overview::table(self.recordings, &self.names, &links),
+            joined.html,
+        );
+        Ok(document(&first.summary.experiment, &columns, &specs(&joined.drawn), IN_RECORDING))
+    }
+
+    /// The page of the run at `index`, with links to the overview and to the runs beside it.
+    ///
+    /// # Errors
+    /// There is no such run, or a path cannot be made absolute.
+    pub fn run(&self, index: usize) -> Result<String, ReportError> {
+        let recorded = self.recordings.get(index).ok_or(ReportError::NoRecording)?;
+        let folder = self.folder();
+        let place = run::RecordingPosition { number: 1, several: false, folder: &folder };
+        let article = run::article(recorded, &place)?;
+        let columns =
+            format!("{}<main>\n{}{}</main>\n", contents::nav(&article.entries), self.neighbours(index), article.html);
+        Ok(document(&self.names[index], &columns, &specs(&article.drawn), IN_RECORDING))
+    }
+
+    /// Links from the run at `index` to the overview and to the runs before and after it.
+    fn neighbours(&self, index: usize) -> String {
+        let overview = self.overview.file_name().unwrap_or_default().to_string_lossy();
+        let link = |index: usize, words: &str| format!(" <a href=\"{}\">{words}</a>", html::link(&file_name(index)));
+        let before = index.checked_sub(1).map(|before| link(before, "the run before"));
+        let after = (index + 1 < self.recordings.len()).then(|| link(index + 1, "the run after"));
+        format!(
+            "<p class=\"way\"><strong>Run {} of {}</strong>: {} <a href=\"../{}\">all runs</a>{}{}</p>\n",
+            index + 1,
+            self.recordings.len(),
+            html::escape(&self.names[index]),
+            html::link(&overview),
+            before.unwrap_or_default(),
+            after.unwrap_or_default(),
+        )
+    }
+}
+
+/// The name of the page of the run at `index`.
+fn file_name(index: usize) -> String {
+    format!("{:03}.html", index + 1)
+}
