@@ -18,6 +18,8 @@ mod import;
 mod interleaved;
 mod io;
 mod isolate;
+mod manual;
+mod manual_commands;
 mod pacing;
 mod paths;
 mod prepare;
