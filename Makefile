@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release wheel book bench docs gallery notebooks soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release wheel book bench docs gallery soak python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -94,12 +94,6 @@ gallery: wheel
 	cargo build --release --locked --package manometer
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
 	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
-
-# Executes the notebooks and stores their outputs.
-notebooks: wheel
-	cargo build --release --locked --package manometer
-	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
-	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/execute_notebooks.py
 
 # Crashes rlsm often, cuts its power and compares it with a map for long; kills recycle often, cuts its power and compares
 # it with an array for long, also under sanitizers; then runs every fuzz target for so many minutes. What a fuzzer finds
