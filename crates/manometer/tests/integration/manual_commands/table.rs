@@ -141,6 +141,7 @@ pub const COMMANDS: &[Command] = &[
     .needs(&["redis-server"]),
     runs("manometer trace slice cluster52.csv.zst minute.parquet --seconds 60", &[]),
     runs("manometer replay minute.parquet --engine redis --load --spread poisson", &[]).needs(&["redis-server"]),
+    runs("manometer report demo", &["Pressure scale: ", "Report: demo/report.html"]),
     runs("manometer doctor .", &["why it matters"]),
     runs("manometer run experiments/quick.toml --out quick", &["Pressure scale: ", "Verdict: "])
         .instead(&[("--out quick", SHORT_PLAN), ("BYTES", "--set writer.file_size=4MiB --out quick")]),
