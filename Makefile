@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release wheel bench docs gallery soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release wheel book bench docs gallery soak python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -65,6 +65,14 @@ wheel:
 	setup/setup build
 	setup/python
 	$(python)/bin/maturin build --release --locked --out $(target)/wheels
+
+# The manual as a site with search: site/docs/index.html below cargo's build directory. Pages link to the experiments next to it.
+site := $(abspath $(target))/site
+book:
+	setup/python
+	$(python)/bin/mdbook build --dest-dir $(site)/docs
+	rm -rf $(site)/experiments
+	cp -r experiments $(site)
 
 bench:
 	setup/setup build bench

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 from manometer import _native
 from manometer._native import Frame
+from manometer._table import Table
 from manometer.errors import RecordingError
 
 
@@ -81,8 +82,58 @@ class Verdict:
     about: Literal["pressure", "performance", "nothing"] = "pressure"
 
 
-class Recording:
+class Summary(Table, dict[str, Any]):
+    """The analysis of a recording, as in `summary.json`: a dictionary, and a table of its phases.
+
+    ```python
+    summary = manometer.open("recording").summary
+    summary["criterion"], summary.to_polars()
+    ```
+    """
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "phase": phase["id"],
+                "label": phase["label"],
+                **_estimate("performance", phase["performance"], "mean"),
+                "unit": self["criterion"]["unit"],
+                **_estimate("pressure", phase["pressure"], "value"),
+            }
+            for phase in self["phases"]
+        ]
+
+    def _sentences(self) -> list[str]:
+        return [self["headline"]]
+
+
+class Comparison(Table, dict[str, Any]):
+    """What `compare` returns: a dictionary, and a table of the compared phases.
+
+    ```python
+    manometer.compare("before", "after").to_pandas()
+    ```
+    """
+
+    def _rows(self) -> list[dict[str, Any]]:
+        names = ("id", "label", "ratio", "ci_low", "ci_high", "verdict", "gate")
+        return [{name: phase.get(name) for name in names} for phase in self["phases"]]
+
+    def _sentences(self) -> list[str]:
+        verdict = self["verdict"]
+        reasons = "; ".join(reason["clause"] for reason in verdict["reasons"])
+        return [f"B {self['b']} against A {self['a']}: {verdict['grade']}{': ' if reasons else ''}{reasons}."]
+
+
+def _estimate(name: str, estimate: dict[str, Any] | None, value: str) -> dict[str, Any]:
+    estimate = estimate or {}
+    return {name: estimate.get(value), f"{name}_low": estimate.get("ci_low"), f"{name}_high": estimate.get("ci_high")}
+
+
+class Recording(Table):
     """The recording of one run, as far as it is complete.
+
+    As a table it has a row for each phase: the columns of `phases`, then the pressure.
 
     The recording of a run that was killed, or lost power, can be opened too: its `status` is "cut", `damage` and
     `findings` describe what is missing, and a phase that was not measured to its end is a gap.
@@ -118,9 +169,9 @@ class Recording:
         return json.loads(self._native.environment()) or {}
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """The analysis, as in `summary.json`, computed again from the recording."""
-        return json.loads(self._native.summary())
+        return Summary(json.loads(self._native.summary()))
 
     @property
     def status(self) -> Literal["complete", "interrupted", "failed", "cut"]:
@@ -222,13 +273,22 @@ class Recording:
             raise RecordingError(f'by is {by!r}: write "interval" or "phase"')
         return self._native.latency(operation, workload, by == "phase")
 
+    def _rows(self) -> list[dict[str, Any]]:
+        return _with_pressures(self.phases, self.pressure())
+
+    def _sentences(self) -> list[str]:
+        return [self.headline]
+
     def __repr__(self) -> str:
         """Shows the experiment and the directory."""
         return f"<manometer.Recording: {self.plan['experiment']}, {self._path}>"
 
 
-class Recordings(Sequence[Recording]):
-    """A sequence of recordings: the runs of a sweep, or any others."""
+class Recordings(Table, Sequence[Recording]):
+    """A sequence of recordings: the runs of a sweep, or any others.
+
+    As a table it has a row for each phase of each: the columns of `phases`, then the pressure.
+    """
 
     def __init__(self, recordings: Iterable[Recording], *, skipped: Iterable[Path] = ()) -> None:
         """Creates a sequence of `recordings`; `skipped` are directories without one."""
@@ -252,6 +312,12 @@ class Recordings(Sequence[Recording]):
     def __iter__(self) -> Iterator[Recording]:
         """The recordings in order."""
         return iter(self._recordings)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return _with_pressures(self.phases, self.pressure()) if self._recordings else []
+
+    def _sentences(self) -> list[str]:
+        return [self.headline] if self._recordings else []
 
     def __repr__(self) -> str:
         """Shows the directories."""
@@ -289,6 +355,17 @@ class Recordings(Sequence[Recording]):
             RecordingError: no recording has such a neighbour.
         """
         return _native.pressures(natives(self), neighbour, True)
+
+
+def _with_pressures(phases: Frame, pressures: Frame) -> list[dict[str, Any]]:
+    """The rows of `phases`, each with its pressure."""
+
+    def key(row: dict[str, Any]) -> tuple[Any, Any]:
+        return row.get("run"), row["phase"]
+
+    names = ("pressure", "pressure_low", "pressure_high")
+    by_phase = {key(row): row for row in pressures.rows()}
+    return [row | {name: by_phase.get(key(row), {}).get(name) for name in names} for row in phases.rows()]
 
 
 def _findings(findings: list[dict[str, Any]]) -> list[Finding]:
@@ -344,7 +421,22 @@ def open(path: str | PathLike[str]) -> Recording | Recordings:
     return Recordings((Recording(run) for run in runs), skipped=skipped)
 
 
-def compare(*paths: str | PathLike[str], bound: float = 0.05) -> dict[str, Any]:
+def demo(path: str | PathLike[str] = "demo") -> Recording:
+    """Opens the recording that comes with the package; first writes it into the directory `path` if there is none.
+
+    ```python
+    manometer.demo().headline
+    ```
+
+    Raises:
+        RecordingError: it cannot be written, or `path` is something else.
+    """
+    if not Path(path).exists():
+        _native.write_demo(path)
+    return Recording(path)
+
+
+def compare(*paths: str | PathLike[str], bound: float = 0.05) -> Comparison:
     """Compares recordings phase by phase: whether they differ, by how much, and with what confidence.
 
     Args:
@@ -358,4 +450,4 @@ def compare(*paths: str | PathLike[str], bound: float = 0.05) -> dict[str, Any]:
     Raises:
         CompareError: they have nothing in common, one is given twice, or one cannot be read.
     """
-    return json.loads(_native.compare(paths, bound))
+    return Comparison(json.loads(_native.compare(paths, bound)))

@@ -40,7 +40,7 @@ import numpy.typing as npt
 from manometer import _native
 from manometer.errors import RecycleError
 
-__all__ = ["Mapping", "open"]
+__all__ = ["Mapping"]
 
 _END = (1 << 64) - 1
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeVar, overload
 from manometer import _native
 from manometer.errors import DatabaseError
 
-__all__ = ["Batch", "Database", "Snapshot", "open", "verify"]
+__all__ = ["Batch", "Database", "Snapshot", "verify"]
 
 _Default = TypeVar("_Default")
 # Pairs read per native call.

@@ -17,7 +17,7 @@ from manometer import _native
 from manometer._native import Frame
 from manometer.errors import DamagedTraceWarning
 
-__all__ = ["Info", "Sizes", "Trace", "Written", "open"]
+__all__ = ["Info", "Sizes", "Trace", "Written"]
 
 
 class Sizes(TypedDict):

@@ -11,13 +11,13 @@ from scene import real_data
 
 
 def test_one_file_is_a_recording_and_several_are_runs(ycsb_text: Path, tmp_path: Path) -> None:
-    one = manometer.import_.ycsb(ycsb_text, out=tmp_path / "one")
+    one = manometer.importing.ycsb(ycsb_text, out=tmp_path / "one")
     assert isinstance(one, manometer.Recording)
     assert one.path == tmp_path / "one"
     (phase,) = one.phases.rows()
     # 79,946 operations in 4 s.
     assert phase["performance"] == pytest.approx(20_000, rel=0.02)
-    both = manometer.import_.ycsb(ycsb_text, ycsb_text, out=tmp_path / "both")
+    both = manometer.importing.ycsb(ycsb_text, ycsb_text, out=tmp_path / "both")
     assert isinstance(both, manometer.Recordings) and len(both) == 2
     assert isinstance(manometer.open(tmp_path / "both"), manometer.Recordings)
     assert [row["run"] for row in both.phases.rows()] == ["001", "002"]
@@ -25,22 +25,22 @@ def test_one_file_is_a_recording_and_several_are_runs(ycsb_text: Path, tmp_path:
 
 def test_a_refused_import_leaves_nothing(ycsb_text: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("nothing of YCSB\n")
-    formats = manometer.import_
+    formats = manometer.importing
     for tool in [formats.ycsb, formats.db_bench, formats.fio, formats.storiks, formats.resctl_bench]:
         with pytest.raises(ImportFileError, match="text"):
             tool(tmp_path / "text", out=tmp_path / tool.__name__)
         assert not list((tmp_path / tool.__name__).iterdir())
     with pytest.raises(ImportFileError, match="nowhere"):
-        manometer.import_.ycsb(tmp_path / "nowhere", out=tmp_path / "out")
+        manometer.importing.ycsb(tmp_path / "nowhere", out=tmp_path / "out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     with pytest.raises(ImportFileError, match="not empty"):
-        manometer.import_.ycsb(ycsb_text, out=tmp_path / "full")
+        manometer.importing.ycsb(ycsb_text, out=tmp_path / "full")
 
 
 def test_the_authors_recordings_have_the_slides_scale(tmp_path: Path) -> None:
     path = real_data("storiks/icpe2021/ycsb_wb,at3_bs512_directio.out.xz")
-    recording = manometer.import_.storiks(path, out=tmp_path / "slides")
+    recording = manometer.importing.storiks(path, out=tmp_path / "slides")
     assert isinstance(recording, manometer.Recording)
     pressures = [row["pressure"] for row in recording.pressure().rows()]
     assert pressures[0] == 0.0 and max(pressures) > 0.5
@@ -48,4 +48,4 @@ def test_the_authors_recordings_have_the_slides_scale(tmp_path: Path) -> None:
 
 def test_flags_become_an_experiment() -> None:
     path = real_data("storiks/exp_01-ycsb_workloadb.flags")
-    assert "[primary]" in manometer.import_.flags(path)
+    assert "[primary]" in manometer.importing.flags(path)

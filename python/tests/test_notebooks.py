@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from scene import DATA, REPOSITORY, real_data
+from scene import DATA, REPOSITORY
 
 NOTEBOOKS = sorted((REPOSITORY / "docs" / "notebooks").glob("*.ipynb"))
 # A notebook that hangs must not hang the tests.
@@ -22,9 +22,6 @@ def test_a_notebook_runs(path: Path, needs_program: str, tmp_path: Path, monkeyp
     monkeypatch.setenv("MANOMETER_DATA", os.fspath(DATA))
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=PATIENCE_S, resources={"metadata": {"path": os.fspath(tmp_path)}}).execute()
-    # Without the data its cells show nothing.
-    if "MANOMETER_DATA" in path.read_text():
-        real_data("storiks")
 
 
 def test_notebooks_are_kept_without_outputs() -> None:

@@ -20,7 +20,7 @@ MODULES: list[ModuleType] = [
     manometer.cache,
     manometer.errors,
     manometer.events,
-    manometer.import_,
+    manometer.importing,
     manometer.plot,
     manometer.recycle,
     manometer.rlsm,

@@ -61,7 +61,7 @@ def test_png_and_pdf_need_no_browser(recording: manometer.Recording, tmp_path: P
 
 
 def test_a_chart_of_nothing_says_so(ycsb_text: Path, tmp_path: Path) -> None:
-    bare = manometer.import_.ycsb(ycsb_text, out=tmp_path / "bare")
+    bare = manometer.importing.ycsb(ycsb_text, out=tmp_path / "bare")
     assert isinstance(bare, manometer.Recording)
     chart = manometer.plot.levels(bare)
     notes = chart.to_dict()["usermeta"]["notes"]

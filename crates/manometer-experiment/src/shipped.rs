@@ -21,7 +21,7 @@ macro_rules! experiments {
 }
 
 experiments! {
-    "db_bench" "db_bench-primary" "file-server" "fio-neighbour" "icpe2021" "isolation" "macro-workloads" "metadata-storm"
+    "backup" "db_bench" "db_bench-primary" "file-server" "fio-neighbour" "icpe2021" "isolation" "lsm-tuning" "macro-workloads" "metadata-storm"
     "open-loop" "prepared" "quick" "random-vs-sequential" "real-vs-synthetic" "real-vs-synthetic-simulated" "recycle"
     "rlsm-curves" "rlsm-curves-rocksdb" "rlsm-pressure" "rlsm-pressure-rocksdb" "schedulers" "thesis"
 }

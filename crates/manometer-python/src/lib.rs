@@ -36,12 +36,13 @@ mod _native {
     use crate::charts::{chart_spec, charts, colours, draw};
     #[pymodule_export]
     use crate::compare::{compare, findings, recordings_in, runs_verdict};
+
     #[pymodule_export]
     use crate::frame::Frame;
     #[pymodule_export]
     use crate::imports::{experiment_of_flags, import_files};
     #[pymodule_export]
-    use crate::recording::{Recording, phases, pressures};
+    use crate::recording::{Recording, phases, pressures, write_demo};
     #[pymodule_export]
     use crate::recycle::Mapping;
     #[pymodule_export]

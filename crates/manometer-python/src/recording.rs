@@ -40,6 +40,12 @@ impl Recording {
     }
 }
 
+/// Writes the recording that comes with the package into a new folder.
+#[pyfunction]
+pub(crate) fn write_demo(path: PathBuf) -> PyResult<()> {
+    manometer_report::write_demo(&path).map_err(|error| error::recording(format!("{}: {error}", path.display())))
+}
+
 #[pymethods]
 impl Recording {
     /// Opens the recording in a folder.

@@ -20,6 +20,7 @@
 //! ```
 
 mod charts;
+mod demo;
 mod downsample;
 mod gallery;
 mod page;
@@ -44,6 +45,7 @@ use manometer_measure::suggest::did_you_mean;
 use manometer_measure::{Recording, RecordingError};
 
 pub use charts::ColumnInfo;
+pub use demo::write_demo;
 pub use gallery::{COLOURS, ChartData, ChartInfo, ChartSource, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RUNS_MAX, RatePoint, RateSearch, RunPages, WorkingSetStrip, cache_advice,

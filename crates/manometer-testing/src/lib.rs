@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and prints why it is skipped")]
 
 mod disk;
+pub mod manual;
 mod paths;
 pub mod power;
 mod skip;

@@ -1,6 +1,7 @@
 //! The verbs, the help texts and the manual agree: every verb has an example, and every example parses.
 
 use clap::{Command, CommandFactory as _, Parser as _};
+use manometer_testing::manual::{fenced_blocks, files};
 use manometer_testing::repository_file;
 
 use super::Cli;
@@ -68,36 +69,30 @@ fn every_verb_has_an_example_that_parses() {
 }
 
 #[test]
-fn the_readme_lists_every_verb_and_no_other() {
-    let readme = std::fs::read_to_string(repository_file("README.md")).unwrap();
-    let cells = readme.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+fn the_manual_lists_every_verb_and_no_other() {
+    let page = std::fs::read_to_string(repository_file("docs/index.md")).unwrap();
+    let cells = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
     let listed: Vec<&str> = cells.flat_map(|cell| cell.split(',')).map(|verb| verb.trim().trim_matches('`')).collect();
     let command = Cli::command();
     let verbs: Vec<&str> =
         command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name()).collect();
     for verb in &verbs {
-        assert!(listed.contains(verb), "the table of README.md has no row for `{verb}`");
+        assert!(listed.contains(verb), "the tables of docs/index.md have no row for `{verb}`");
     }
     for verb in &listed {
         // A build without an engine lacks its verb.
-        assert!(verbs.contains(verb) || !cfg!(feature = "rlsm"), "README.md lists `{verb}`, which is not a verb");
+        assert!(verbs.contains(verb) || !cfg!(feature = "rlsm"), "docs/index.md lists `{verb}`, which is not a verb");
     }
-}
-
-/// The fenced blocks of a page.
-fn fenced_blocks(page: &str) -> String {
-    page.split("```").skip(1).step_by(2).collect()
 }
 
 #[test]
 fn every_command_in_the_manual_parses() {
-    let pages = std::fs::read_dir(repository_file("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let pages = pages.filter(|page| page.extension().is_some_and(|extension| extension == "md"));
-    let count: usize = pages
+    let count: usize = files("docs", &[".md"])
+        .into_iter()
         .chain([repository_file("README.md")])
         .map(|page| {
             let text = std::fs::read_to_string(&page).unwrap();
-            assert_all_parse(&page.display().to_string(), &fenced_blocks(&text))
+            assert_all_parse(&page.display().to_string(), &fenced_blocks(&text).concat())
         })
         .sum();
     assert!(count > 20, "only {count} commands were found in the manual");

@@ -1,10 +1,11 @@
 //! `manometer report`: an HTML page of recordings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use manometer_analysis::compare;
 use manometer_analysis::findings::DAMAGED;
-use manometer_report::AnalysedRecording;
+use manometer_report::{AnalysedRecording, write_demo};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::exit_status::{ExitStatus, wrong_request};
@@ -14,12 +15,17 @@ use crate::recordings::{
     FILE, common_findings, labelled_summaries, runs_document, runs_text, write_page, write_summary,
 };
 
+/// The name of the recording that comes with the program, and of the directory that it is written to.
+const DEMO: &str = "demo";
+
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
 /// Of more than eight recordings that file is an overview, with a page for each run in a directory beside it. Also
-/// rewrites the `summary.json` of each recording.
+/// rewrites the `summary.json` of each recording. `demo` is a recording that comes with the program: it is written into
+/// the directory `demo` if there is none.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
+#[command(after_help = "Examples:\n  manometer report demo\n  \
+    manometer report manometer-runs/a-recording\n  \
     manometer report runs/001 runs/002 --out both.html\n  \
     manometer report manometer-runs/a-sweep   # all its runs\n  \
     manometer report runs/001 --metrics /var/lib/node_exporter/textfile/manometer.prom")]
@@ -40,6 +46,10 @@ pub struct Args {
 
 /// Writes the report and prints the summaries.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let demo = Path::new(DEMO);
+    if args.recordings == [demo] && !demo.exists() {
+        write_demo(demo).with_context(|| format!("cannot write the recording {DEMO}"))?;
+    }
     let recorded = match read_all(&args.recordings) {
         Ok(recorded) => recorded,
         Err(error) => return Ok(wrong_request(error)),

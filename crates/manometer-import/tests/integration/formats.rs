@@ -37,7 +37,7 @@ fn the_manual_has_a_row_for_every_format() {
 
 #[test]
 fn python_has_a_function_for_every_format() {
-    let module = text("python/manometer/import_.py");
+    let module = text("python/manometer/importing.py");
     let calls = module.split("return _import(\"").skip(1).filter_map(|rest| rest.split('"').next());
     assert_eq!(calls.map(str::to_owned).collect::<BTreeSet<_>>(), names());
     for format in FORMATS {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::Scene;
 
 /// A run of `db_bench` of two threads, which report every second.
-fn db_bench(rate: u32) -> String {
+pub fn db_bench(rate: u32) -> String {
     let report = |second: u32| {
         let line = |thread: u32| {
             format!(

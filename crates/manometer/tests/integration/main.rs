@@ -21,6 +21,8 @@ mod init;
 mod interleaved;
 mod io;
 mod isolate;
+mod manual;
+mod manual_commands;
 mod pacing;
 mod paths;
 mod pipes;

@@ -105,7 +105,7 @@ fn a_run_whose_viewer_has_gone_is_recorded_as_a_whole() {
 
 #[test]
 fn every_verb_is_in_the_list() {
-    let readme = fs::read_to_string(repository_file("README.md")).unwrap();
+    let readme = fs::read_to_string(repository_file("docs/index.md")).unwrap();
     let cells = readme.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
     let verbs: Vec<String> =
         cells.flat_map(|cell| cell.split(',')).map(|verb| verb.trim().trim_matches('`').to_owned()).collect();

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use manometer_testing::manual::files;
 use manometer_testing::{binary, repository_file};
 
 /// Words that the field does not use for this, and what it uses.
@@ -88,21 +89,6 @@ fn prose(text: &str) -> String {
         !was_inside && depth == 0
     });
     prose
-}
-
-/// Every file below `directory` whose name ends with one of `ends`.
-fn files(directory: &str, ends: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut pending = vec![repository_file(directory)];
-    while let Some(path) = pending.pop() {
-        if path.is_dir() {
-            pending.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
-        } else if ends.iter().any(|end| path.to_string_lossy().ends_with(end)) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
 }
 
 /// The content of a file under its path in the repository.

@@ -95,6 +95,17 @@ impl Scene {
         CommandOutput(self.command(words).stdin(Stdio::null()).stderr(writer).output().unwrap())
     }
 
+    /// Runs a line of a shell, in which `manometer` is the program, to its end.
+    pub fn shell(&self, line: &str) -> CommandOutput {
+        let program = manometer_testing::binary("manometer");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
+        command.env("MANOMETER_LOCK_DIRECTORY", self.dir.path());
+        CommandOutput(command.output().unwrap())
+    }
+
     /// Starts `manometer WORDS` and goes on.
     pub fn start(&self, words: &str) -> Running {
         let child = self.command(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
