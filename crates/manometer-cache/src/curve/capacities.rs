@@ -16,17 +16,25 @@ pub(crate) struct CapacityGrid {
 impl CapacityGrid {
     /// The given capacities or, if none, all in steps of 1/32.
     pub(crate) fn new(explicit: &[u64]) -> Self {
-        let mut values = explicit.to_vec();
-        let is_explicit = !values.is_empty();
-        if !is_explicit {
-            values.extend(1..=STEPS);
-            values.extend((0..58).flat_map(|octave| (STEPS + 1..=2 * STEPS).map(move |step| step << octave)));
+        match explicit.is_empty() {
+            true => Self { is_explicit: false, ..Self::with_steps(STEPS) },
+            false => Self::of(explicit.to_vec()),
         }
+    }
+
+    /// All in steps of one of so many, a power of two.
+    pub(crate) fn with_steps(steps: u64) -> Self {
+        let octaves = 0..63 - u64::from(steps.ilog2());
+        let above = octaves.flat_map(|octave| (steps + 1..=2 * steps).map(move |step| step << octave));
+        Self::of((1..=steps).chain(above).collect())
+    }
+
+    fn of(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
         values.dedup();
         let start = |bits: u32| values.partition_point(|value| bits_of(*value) < bits) as u32;
         let starts = std::array::from_fn(|bits| start(bits as u32));
-        Self { values, is_explicit, starts }
+        Self { values, is_explicit: true, starts }
     }
 
     pub(crate) fn values(&self) -> &[u64] {

@@ -4,6 +4,8 @@
 pub(crate) const KEY_GROUPS: usize = 16;
 /// The 97.5 % quantile of Student's t for one degree of freedom less than there are groups.
 const STUDENT: f64 = 2.131;
+/// The 97.5 % quantile of the normal distribution.
+pub(crate) const NORMAL: f64 = 1.96;
 
 /// Half the width of the 95 % confidence interval of a sum over groups, given the deviation of each from its expected
 /// share, if `rate` of all keys were seen.

@@ -7,16 +7,13 @@
 use rayon::prelude::*;
 
 use super::capacities::CapacityGrid;
-use super::interval::{KEY_GROUPS, interval_half_width};
+use super::interval::{KEY_GROUPS, NORMAL, interval_half_width};
 use super::{CurvePoint, MissRatioCurve};
 use crate::policy_spec::PolicySpec;
 use crate::requests::RequestSequence;
 
 /// The fewest objects of a miniature cache: queues of a tenth of it still hold several.
 pub(crate) const OBJECTS_MIN: f64 = 64.0;
-/// The 97.5 % quantile of the normal distribution.
-const NORMAL: f64 = 1.96;
-
 /// The requests for a sample of the keys.
 pub(crate) struct MiniatureSimulation<'a> {
     pub(crate) requests: &'a RequestSequence,
@@ -46,7 +43,7 @@ impl MiniatureSimulation<'_> {
         &self,
         policies: &[PolicySpec],
         grid: &CapacityGrid,
-        lru: Option<&MissRatioCurve>,
+        lru: Option<&[CurvePoint]>,
     ) -> Vec<MissRatioCurve> {
         let footprint = footprint(self.requests) / self.rate;
         let smallest = self.smallest();
@@ -57,7 +54,7 @@ impl MiniatureSimulation<'_> {
         };
         let points = match lru {
             Some(lru) => {
-                let known = |capacity: &u64| lru.points.iter().find(|point| point.capacity == *capacity).copied();
+                let known = |capacity: &u64| lru.iter().find(|point| point.capacity == *capacity).copied();
                 self.corrected(policies, &capacities.iter().map_while(known).collect::<Vec<CurvePoint>>())
             }
             None => self.whole(policies, &capacities),

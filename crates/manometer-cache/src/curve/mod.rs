@@ -91,6 +91,9 @@ trait LruCurveBuilder {
 
     /// The curve so far; without points if there were no requests.
     fn curve(&self) -> MissRatioCurve;
+
+    /// The points of [`curve`](Self::curve), with the error that the choice of keys makes at a given depth alone.
+    fn reference(&self) -> Vec<CurvePoint>;
 }
 
 /// The curves of `policies` on the trace of `reader`, in one pass.
@@ -122,17 +125,17 @@ pub fn curves(
         exact.iter_mut().chain(&mut sample).try_for_each(|walk| walk.add(batch))?;
         held.as_mut().map_or(Ok(()), |held| held.add(batch, details))
     })?;
-    let sample = sample.map(|walk| walk.curve());
     let mut others = match held.map(RequestSampler::finish) {
         Some((requests, rate)) => {
             let CurveOptions { by_size, seed, .. } = *wanted;
             let mini = MiniatureSimulation { requests: &requests, by_size, seed, rate, all: scan.requests };
-            mini.curves(&simulated, &grid, sample.as_ref().filter(|_| rate < 1.0))
+            let lru = sample.as_ref().filter(|_| rate < 1.0).map(|walk| walk.reference());
+            mini.curves(&simulated, &grid, lru.as_deref())
         }
         None => Vec::new(),
     }
     .into_iter();
-    let lru = exact.map(|walk| walk.curve()).or(sample);
+    let lru = exact.or(sample).map(|walk| walk.curve());
     let curve = |policy: &PolicySpec| if is_lru(policy) { lru.clone() } else { others.next() };
     Ok(MissRatioCurves {
         curves: policies.iter().filter_map(curve).collect(),

@@ -3,12 +3,16 @@
 //! The most recently used objects are tracked exactly. So small capacities are exact, and so are the number of deeper
 //! requests and the least weight above them. Only the depth of deeper requests is estimated. Very popular keys, whose
 //! presence in a sample is the main error of small samples, have no part in it.
+//!
+//! A point's interval has two parts. Which keys are sampled decides how many of the deep requests hit: that part follows
+//! from the differences between groups of keys. The other is common to all groups: the depth itself is a count of sampled
+//! keys, with the variance of a binomial one, and stands for a range of capacities.
 
 use manometer_trace::Record;
 use rapidhash::v3::rapidhash_v3;
 
 use super::capacities::CapacityGrid;
-use super::interval::{KEY_GROUPS, interval_half_width};
+use super::interval::{KEY_GROUPS, NORMAL, interval_half_width};
 use super::reusable_ids::ReusableIds;
 use super::{CurveOptions, CurvePoint, LruCurveBuilder, MissRatioCurve, size_of};
 use crate::error::CacheError;
@@ -19,6 +23,8 @@ use crate::weight::{ByteWeight, UnitWeight, Weight};
 
 /// The number of objects tracked exactly.
 const HEAD_OBJECTS: usize = 1 << 14;
+/// Depths per doubling at which deep requests are counted.
+const DEPTH_STEPS: u64 = 256;
 
 /// A new pass.
 pub(super) fn walk<'a>(
@@ -47,6 +53,11 @@ impl<'a, D: FenwickTree, W: Weight> SampledLruCurve<'a, D, W> {
         Ok(Self { grid, by_size: wanted.by_size, head, sample, requests: 0 })
     }
 
+    fn footprint(&self) -> f64 {
+        let (head, sample) = (&self.head, &self.sample);
+        head.weight as f64 + (sample.weight - head.sampled) as f64 / sample.key_sample.rate()
+    }
+
     /// The share of all requests that reach below the head.
     fn deep(&self) -> f64 {
         (self.requests - self.head.hits.iter().sum::<u64>()) as f64 / self.requests as f64
@@ -67,10 +78,20 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for SampledLruCurve<'_, D, W> {
     }
 
     fn curve(&self) -> MissRatioCurve {
-        let (head, sample, rate) = (&self.head, &self.sample, self.sample.key_sample.rate());
-        let footprint = head.weight as f64 + (sample.weight - head.sampled) as f64 / rate;
-        let shown = if self.requests == 0 { 0 } else { self.grid.shown_len(footprint) };
+        let mut points = self.reference();
         let deep = self.deep();
+        let depths = self.sample.depths(self.head.weight as f64);
+        for point in &mut points {
+            point.error = point.error.map(|error| error.hypot(depths.error(point.capacity as f64) * deep));
+        }
+        let footprint = self.footprint();
+        let all = points.last().map(|last| CurvePoint { capacity: footprint.ceil() as u64, ..*last });
+        MissRatioCurve { points, footprint, all, rate: self.sample.key_sample.rate(), smallest: 0.0 }
+    }
+
+    fn reference(&self) -> Vec<CurvePoint> {
+        let (head, sample, deep) = (&self.head, &self.sample, self.deep());
+        let shown = if self.requests == 0 { 0 } else { self.grid.shown_len(self.footprint()) };
         let (mut misses, mut deep_hits) = (self.requests, [0.0; KEY_GROUPS]);
         let points = self.grid.values().iter().enumerate().take(shown).map_while(|(at, capacity)| {
             misses -= head.hits[at];
@@ -80,9 +101,7 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for SampledLruCurve<'_, D, W> {
             let miss_ratio = misses as f64 / self.requests as f64 - hit_share * deep;
             Some(CurvePoint { capacity: *capacity, miss_ratio, error: (!is_exact).then_some(error * deep) })
         });
-        let points: Vec<CurvePoint> = points.collect();
-        let all = points.last().map(|last| CurvePoint { capacity: footprint.ceil() as u64, ..*last });
-        MissRatioCurve { points, footprint, all, rate, smallest: 0.0 }
+        points.collect()
     }
 }
 
@@ -164,16 +183,22 @@ struct SampledTail<D, W> {
     /// For each group of keys, the number of deep requests, and the capacity at which each hits.
     deep: [f64; KEY_GROUPS],
     hits: Vec<[f64; KEY_GROUPS]>,
+    depth_grid: CapacityGrid,
+    /// The number of deep requests by depth.
+    depths: Vec<f64>,
 }
 
 impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
     fn new(grid: &CapacityGrid, sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
         let (key_sample, keys_max) = KeySample::new(sampling, seed)?;
+        let depth_grid = CapacityGrid::with_steps(DEPTH_STEPS);
         Ok(Self {
             key_sample,
             keys_max,
             ids: ReusableIds::default(),
             stack: LruStack::new(),
+            depths: vec![0.0; depth_grid.values().len() + 1],
+            depth_grid,
             weight: 0,
             deep: [0.0; KEY_GROUPS],
             hits: vec![[0.0; KEY_GROUPS]; grid.values().len() + 1],
@@ -199,6 +224,7 @@ impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
                 let between = (depth - own).saturating_sub(above.sampled) as f64 / rate;
                 let depth = (above.weight + own).saturating_add(between.round() as u64);
                 self.hits[grid.index_at_least(depth)][group] += 1.0 / rate;
+                self.depths[self.depth_grid.index_at_least(depth)] += 1.0 / rate;
             }
         }
         let is_full = self.ids.len() > self.keys_max;
@@ -224,5 +250,46 @@ impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
         let share = hits.iter().sum::<f64>() / all;
         let off = std::array::from_fn(|group| hits[group] - share * self.deep[group]);
         (all > 0.0).then(|| (share, interval_half_width(&off, self.key_sample.rate()) / all))
+    }
+
+    /// The deep requests by depth, below a head of so much weight.
+    fn depths(&self, head_weight: f64) -> DeepRequests<'_> {
+        let all: f64 = self.deep.iter().sum();
+        let mut hits = 0.0;
+        let shares = self.depths.iter().map(|requests| {
+            hits += requests;
+            hits / all.max(1.0)
+        });
+        let weights = self.ids.iter().map(|(_, id)| self.stack.weight(id) as f64);
+        let (sum, squares) =
+            weights.fold((0.0, 0.0), |(sum, squares), weight| (sum + weight, squares + weight * weight));
+        let rate = self.key_sample.rate();
+        DeepRequests {
+            capacities: self.depth_grid.values(),
+            shares: shares.collect(),
+            head_weight,
+            variance: squares / f64::max(sum, 1.0) * (1.0 - rate) / rate,
+        }
+    }
+}
+
+/// How many deep requests hit at each capacity.
+struct DeepRequests<'a> {
+    capacities: &'a [u64],
+    /// The hits at each capacity, as a share of the deep requests.
+    shares: Vec<f64>,
+    head_weight: f64,
+    /// The variance of a depth for each weight below the head.
+    variance: f64,
+}
+
+impl DeepRequests<'_> {
+    /// How much the share of hits changes, at most, over the range of depths that `capacity` may stand for (95 %).
+    fn error(&self, capacity: f64) -> f64 {
+        let off = NORMAL * (self.variance * (capacity - self.head_weight).max(0.0)).sqrt();
+        let at = |depth: f64| self.capacities.partition_point(|capacity| (*capacity as f64) < depth);
+        let [low, own, high] = [capacity - off, capacity, capacity + off].map(at);
+        let share = |at: usize| self.shares[at.min(self.shares.len() - 1)];
+        (share(high) - share(own.saturating_sub(1))).max(share(own) - share(low.saturating_sub(1)))
     }
 }

@@ -152,9 +152,12 @@ fn of_trace(path: &Path, policy: &str, wanted: &CurveOptions) -> MissRatioCurve 
 
 #[test]
 fn samples_of_real_traces_say_how_far_they_are_off() {
+    let samplings =
+        [(0.5, f64::MAX), (0.1, f64::MAX), (0.01, f64::MAX)].map(|(rate, keys)| (Sampling::Rate(rate), keys));
+    let (mut all_within, mut all) = ([0; 4], [0; 4]);
     for path in traces() {
         let exact = of_trace(&path, "lru", &wanted(&[], false, Sampling::Full));
-        for (sampling, keys_max) in [(Sampling::Rate(0.1), f64::MAX), (Sampling::Keys(8192), 8192.0)] {
+        for (at, (sampling, keys_max)) in samplings.into_iter().chain([(Sampling::Keys(8192), 8192.0)]).enumerate() {
             let sampled = of_trace(&path, "lru", &wanted(&[], false, sampling));
             assert!(sampled.footprint * sampled.rate <= 1.3 * keys_max, "{}: {}", path.display(), sampled.rate);
             let pairs = || sampled.points.iter().zip(&exact.points);
@@ -165,6 +168,28 @@ fn samples_of_real_traces_say_how_far_they_are_off() {
             let worst = pairs().map(off).fold(0.0, f64::max);
             println!("{}: rate {:.4}, worst {worst:.4}, {within} of {}", path.display(), sampled.rate, pairs().count());
             assert!(within * 10 >= pairs().count() * 8, "{}: {within} of {}", path.display(), pairs().count());
+            let is_estimate = |pair: &(&CurvePoint, &CurvePoint)| pair.0.error.is_some();
+            all[at] += pairs().filter(is_estimate).count();
+            all_within[at] += pairs().filter(is_estimate).filter(|pair| is_within(*pair)).count();
+        }
+    }
+    for (within, all) in all_within.into_iter().zip(all) {
+        assert!(within * 100 >= all * 95, "{within} of {all} estimates lie in their 95 % intervals");
+    }
+}
+
+#[test]
+fn a_cliff_is_as_uncertain_as_its_place() {
+    // Each key is requested again after all others: LRU hits from that capacity on, and a sample knows it by a count.
+    let (keys, cliff) = (100_000_u64, 100_000);
+    let objects: Vec<(u64, u64)> = (0..3 * keys).map(|at| (at % keys * 0x9E37_79B9, 1)).collect();
+    let capacities: Vec<u64> = (98_000..102_000).step_by(50).collect();
+    for rate in [0.5, 0.1, 0.01] {
+        let curve = drawn("lru", &objects, &wanted(&capacities, false, Sampling::Rate(rate)));
+        for point in &curve.points {
+            let exact = if point.capacity < cliff { 1.0 } else { 1.0 / 3.0 };
+            let error = point.error.unwrap_or(0.0);
+            assert!((point.miss_ratio - exact).abs() <= error + 1e-9, "at rate {rate}: {point:?}");
         }
     }
 }
