@@ -20,7 +20,7 @@ const DEMO: &str = "demo";
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
-/// Of more than eight recordings that file is an overview, with a page for each run in a directory beside it. Also
+/// Of more than eight recordings that file is an overview, with a page for each run in a directory next to it. Also
 /// rewrites the `summary.json` of each recording. `demo` is a recording that comes with the program: it is written into
 /// the directory `demo` if there is none.
 #[derive(Debug, clap::Args)]

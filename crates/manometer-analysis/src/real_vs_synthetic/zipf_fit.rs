@@ -26,9 +26,10 @@ const EXPONENT_MIN: f64 = 0.1;
 const COVERED_MIN: f64 = 0.5;
 
 impl ZipfFits {
-    /// Whether all keys are nearly equally popular: a fit of an exponent near 0 that describes them.
+    /// Whether all keys are nearly equally popular: a fit of an exponent near 0 that describes them, of enough requests to
+    /// tell.
     pub fn is_flat(&self) -> bool {
-        self.all_keys_exponent < EXPONENT_MIN && self.all_keys_distance <= DISTANCE_MAX
+        self.head.is_some() && self.all_keys_exponent < EXPONENT_MIN && self.all_keys_distance <= DISTANCE_MAX
     }
 
     /// What is poor about the fits. A flat popularity has no head that could follow a steeper law.

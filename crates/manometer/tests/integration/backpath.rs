@@ -407,6 +407,6 @@ fn who_may_not_mount_is_told_what_is_missing() {
     command.args(["PATH=", "FUSERMOUNT_PATH=/no/such/helper", "./manometer", "backpath", "mount", "source", "target"]);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("target: cannot be mounted") && error.contains("fuse3"), "{error}");
 }
