@@ -35,9 +35,9 @@ def curves(trace: str, policies: str, sample: list) -> tuple[dict, float]:
 
 def judged(exact: dict, sampled: dict) -> dict:
     """How many estimated points are covered, how far they are off, and how wide their intervals are."""
-    estimates = [(abs(point["miss_ratio"] - exact[policy][capacity]["miss_ratio"]), point["error"])
+    estimates = [(abs(point["miss_ratio"] - exact[policy][capacity]["miss_ratio"]), point.get("error"))
                  for policy, points in sampled.items() for capacity, point in points.items()
-                 if point["error"] is not None and capacity in exact[policy]]
+                 if point.get("error") is not None and capacity in exact[policy]]
     errors = sorted(error for _, error in estimates)
     return {"points": len(estimates), "covered": sum(off <= error + 1e-12 for off, error in estimates),
             "largest_off": max((off for off, _ in estimates), default=0.0),

@@ -449,7 +449,7 @@ fn a_void_phase_of_one_side_is_undecided() {
                 if gap && phase.id == "w1" && second >= 25 {
                     run.second += 1
                 } else {
-                    run.tick(1_000.0 + seed as f64, 100, None)
+                    run.tick(1_000.0 + seed as f64, 100, Some(50.0))
                 }
             }
             run.event(Event::PhaseEnded { phase: phase.id.clone() });

@@ -393,7 +393,7 @@ fn a_program_that_paces_itself_without_latencies_is_indicative_at_most() {
     let mut run = Run::begin(dir.path(), &plan);
     let facts = [("paced_by".to_owned(), json!("-target 500"))].into_iter().collect();
     run.event(Event::Ready { workload: "db".into(), facts });
-    plan.phases.iter().for_each(|phase| run.phase(phase, 500.0, 100, 0.0));
+    plan.phases.iter().for_each(|phase| run.phase(phase, 500.0, 100, 50.0));
     run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
     // It reports no latencies.
     std::fs::remove_dir_all(dir.path().join("latency")).unwrap();
