@@ -305,6 +305,8 @@ fn the_files_that_ship_are_right() {
         ("rlsm-pressure-rocksdb.toml", 1, 9),
         ("recycle.toml", 8, 3),
         ("metadata-storm.toml", 1, 5),
+        ("backup.toml", 1, 5),
+        ("lsm-tuning.toml", 6, 2),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();
