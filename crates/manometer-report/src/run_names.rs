@@ -22,12 +22,13 @@ pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecordi
     let varied = differing(&recordings);
     let hosts: Vec<_> = recordings.iter().map(|recorded| host_facts(&recorded.recording)).collect();
     let differs = |fact: &&(&str, String)| hosts.iter().any(|host| !host.contains(fact));
-    let named = |((recorded, host), repeat): ((&&AnalysedRecording, &Vec<(&str, String)>), u32)| {
-        let host: String = host.iter().filter(differs).map(|(name, value)| format!(" · {name} {value}")).collect();
-        let repeat = if numbered { format!(" · repeat {repeat}") } else { String::new() };
-        kind(recorded, &varied) + &host + &repeat
+    let named = |at: usize| {
+        let facts = hosts[at].iter().filter(differs);
+        let host: String = facts.map(|(name, value)| format!(" · {name} {value}")).collect();
+        let repeat = if numbered { format!(" · repeat {}", repeats[at]) } else { String::new() };
+        kind(recordings[at], &varied) + &host + &repeat
     };
-    recordings.iter().zip(&hosts).zip(repeats).map(named).collect()
+    (0..recordings.len()).map(named).collect()
 }
 
 /// The settings that are not the same for all runs that have them.

@@ -63,7 +63,7 @@ impl Answers {
         let rounds = ((self.time.seconds() - WARMUP_S) / round_s).floor().min(MAX_ROUNDS);
         let least = Span(std::time::Duration::from_secs((WARMUP_S + MIN_ROUNDS * round_s).ceil() as u64));
         anyhow::ensure!(rounds >= MIN_ROUNDS, "--time {}: an interval needs at least {least}", self.time);
-        let balanced = if phases % 2 == 0 { phases } else { 2 * phases } as u32;
+        let balanced = if phases.is_multiple_of(2) { phases } else { 2 * phases } as u32;
         let rounds = rounds as u32;
         let whole = rounds - rounds % balanced;
         Ok(if f64::from(whole) >= MIN_ROUNDS { whole } else { rounds })
