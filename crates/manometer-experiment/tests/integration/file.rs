@@ -306,7 +306,7 @@ fn the_files_that_ship_are_right() {
         ("recycle.toml", 8, 3),
         ("metadata-storm.toml", 1, 5),
         ("backup.toml", 1, 5),
-        ("lsm-tuning.toml", 6, 2),
+        ("lsm-tuning.toml", 2, 2),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();
