@@ -131,7 +131,7 @@ impl LatencyLog {
     /// # Errors
     /// The file cannot be read.
     pub fn read_end(path: &Path, bytes: u64) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         let skipped = file.metadata()?.len().saturating_sub(bytes);
         file.seek(SeekFrom::Start(skipped))?;
         let mut end = Vec::new();

@@ -68,8 +68,7 @@ pub fn write(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> 
 
 fn add_run(gauges: &mut Gauges, summary: &RunSummary, run: &str) {
     let own = [("experiment", summary.experiment.as_str()), ("run", run)];
-    let grade = json!(summary.verdict.grade);
-    let labels = [&own[..], &[("status", &summary.status), ("verdict", grade.as_str().unwrap_or_default())]].concat();
+    let labels = [&own[..], &[("status", &summary.status), ("verdict", summary.verdict.grade.name())]].concat();
     gauges.add("manometer_run", "A recording: how it ended, and what its result may be used for.", &labels, Some(1.0));
     let help = "Findings that limit what the recording shows, by severity.";
     let mut by_severity: BTreeMap<String, f64> = BTreeMap::new();

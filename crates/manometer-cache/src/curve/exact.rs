@@ -79,8 +79,4 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for ExactLruCurve<'_, D, W> {
         });
         MissRatioCurve { points: points.collect(), footprint, all, rate: 1.0, smallest: 0.0 }
     }
-
-    fn reference(&self) -> Vec<CurvePoint> {
-        self.curve().points
-    }
 }

@@ -91,8 +91,11 @@ trait LruCurveBuilder {
 
     /// The curve so far; without points if there were no requests.
     fn curve(&self) -> MissRatioCurve;
+}
 
-    /// The points of [`curve`](Self::curve), with the error that the choice of keys makes at a given depth alone.
+/// Estimates LRU's curve from a sample of keys.
+trait SampledCurveBuilder: LruCurveBuilder {
+    /// The points of [`curve`](LruCurveBuilder::curve), with the error that the choice of keys makes at a given depth alone.
     fn reference(&self) -> Vec<CurvePoint>;
 }
 
@@ -122,7 +125,8 @@ pub fn curves(
     let mut working_set = wanted.windows.as_ref().map(counter).transpose()?;
     let scan = scan_trace(reader, PolicySpec::fields(policies, wanted.by_size), |batch, details| {
         working_set.iter_mut().for_each(|counter| counter.add(batch));
-        exact.iter_mut().chain(&mut sample).try_for_each(|walk| walk.add(batch))?;
+        exact.iter_mut().try_for_each(|walk| walk.add(batch))?;
+        sample.iter_mut().try_for_each(|walk| walk.add(batch))?;
         held.as_mut().map_or(Ok(()), |held| held.add(batch, details))
     })?;
     let mut others = match held.map(RequestSampler::finish) {
@@ -135,7 +139,7 @@ pub fn curves(
         None => Vec::new(),
     }
     .into_iter();
-    let lru = exact.or(sample).map(|walk| walk.curve());
+    let lru = exact.map(|walk| walk.curve()).or_else(|| sample.map(|walk| walk.curve()));
     let curve = |policy: &PolicySpec| if is_lru(policy) { lru.clone() } else { others.next() };
     Ok(MissRatioCurves {
         curves: policies.iter().filter_map(curve).collect(),

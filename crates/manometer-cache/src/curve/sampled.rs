@@ -14,7 +14,7 @@ use rapidhash::v3::rapidhash_v3;
 use super::capacities::CapacityGrid;
 use super::interval::{KEY_GROUPS, NORMAL, interval_half_width};
 use super::reusable_ids::ReusableIds;
-use super::{CurveOptions, CurvePoint, LruCurveBuilder, MissRatioCurve, size_of};
+use super::{CurveOptions, CurvePoint, LruCurveBuilder, MissRatioCurve, SampledCurveBuilder, size_of};
 use crate::error::CacheError;
 use crate::fenwick::{ByteTree, CountTree, FenwickTree};
 use crate::lru_stack::LruStack;
@@ -31,7 +31,7 @@ pub(super) fn walk<'a>(
     grid: &'a CapacityGrid,
     wanted: &CurveOptions,
     sampling: Sampling,
-) -> Result<Box<dyn LruCurveBuilder + 'a>, CacheError> {
+) -> Result<Box<dyn SampledCurveBuilder + 'a>, CacheError> {
     Ok(match wanted.by_size {
         true => Box::new(SampledLruCurve::<ByteTree, ByteWeight>::new(grid, wanted, sampling)?),
         false => Box::new(SampledLruCurve::<CountTree, UnitWeight>::new(grid, wanted, sampling)?),
@@ -88,7 +88,9 @@ impl<D: FenwickTree, W: Weight> LruCurveBuilder for SampledLruCurve<'_, D, W> {
         let all = points.last().map(|last| CurvePoint { capacity: footprint.ceil() as u64, ..*last });
         MissRatioCurve { points, footprint, all, rate: self.sample.key_sample.rate(), smallest: 0.0 }
     }
+}
 
+impl<D: FenwickTree, W: Weight> SampledCurveBuilder for SampledLruCurve<'_, D, W> {
     fn reference(&self) -> Vec<CurvePoint> {
         let (head, sample, deep) = (&self.head, &self.sample, self.deep());
         let shown = if self.requests == 0 { 0 } else { self.grid.shown_len(self.footprint()) };

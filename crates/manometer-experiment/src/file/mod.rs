@@ -20,8 +20,8 @@ pub use schema::{SCHEMA_ID, json_schema};
 use self::source::Sources;
 use crate::definition::Experiment;
 
-/// Reads the experiment file at `path`, or the shipped experiment of that name, and the files that it extends, applies the `--set` changes `sets`, and checks the
-/// whole.
+/// Reads the experiment file at `path`, or the shipped experiment of that name, and the files that it extends, applies
+/// the `--set` changes `sets`, and checks the whole.
 ///
 /// # Errors
 /// All problems, each with its file, its line and what would be right.

@@ -73,12 +73,12 @@ impl<'a> RunPages<'a> {
         let place = run::RecordingPosition { number: 1, several: false, folder: &folder };
         let article = run::article(recorded, &place)?;
         let columns =
-            format!("{}<main>\n{}{}</main>\n", contents::nav(&article.entries), self.neighbours(index), article.html);
+            format!("{}<main>\n{}{}</main>\n", contents::nav(&article.entries), self.way(index), article.html);
         Ok(document(&self.names[index], &columns, &specs(&article.drawn), IN_RECORDING))
     }
 
     /// Links from the run at `index` to the overview and to the runs before and after it.
-    fn neighbours(&self, index: usize) -> String {
+    fn way(&self, index: usize) -> String {
         let overview = self.overview.file_name().unwrap_or_default().to_string_lossy();
         let link = |index: usize, words: &str| format!(" <a href=\"{}\">{words}</a>", html::link(&file_name(index)));
         let before = index.checked_sub(1).map(|before| link(before, "the run before"));

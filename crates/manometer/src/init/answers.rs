@@ -7,7 +7,7 @@ use manometer_measure::{ByteSize, Span};
 use manometer_target::engine::{self, ENGINES, EngineInfo};
 
 use super::args::Args;
-use super::neighbour::Disturbance;
+use super::neighbour::NeighbourKind;
 use super::questions::Questions;
 
 /// The warm-up, in seconds.
@@ -26,7 +26,7 @@ pub(super) struct Answers {
     pub(super) workload: String,
     pub(super) data: ByteSize,
     pub(super) directory: PathBuf,
-    pub(super) neighbour: Disturbance,
+    pub(super) neighbour: NeighbourKind,
     pub(super) time: Span,
 }
 
@@ -38,7 +38,7 @@ impl Answers {
     pub(super) fn of(args: &Args) -> anyhow::Result<Self> {
         let questions = Questions::new(args.yes);
         let engines: Vec<&str> = ENGINES.iter().map(|engine| engine.name).collect();
-        let neighbours: Vec<String> = Disturbance::value_variants().iter().map(|one| one.to_string()).collect();
+        let neighbours: Vec<String> = NeighbourKind::value_variants().iter().map(|one| one.to_string()).collect();
         let runs = format!("What runs? One of {}", engines.join(", "));
         let engine: String = questions.ask(args.engine.clone(), &runs, engines.first().copied().unwrap_or("null"))?;
         let does = "What does it do? ycsb-a (half updates), ycsb-b (few updates), ycsb-c (reads), ycsb-e (scans) …";

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use manometer_measure::{ByteSize, Span};
 
-use super::neighbour::Disturbance;
+use super::neighbour::NeighbourKind;
 
 /// Write a commented experiment for this host, from six questions or their flags.
 ///
@@ -31,7 +31,7 @@ pub struct Args {
     pub(super) directory: Option<PathBuf>,
     /// Who disturbs it?
     #[arg(long, value_enum)]
-    pub(super) neighbour: Option<Disturbance>,
+    pub(super) neighbour: Option<NeighbourKind>,
     /// How long may it take?
     #[arg(long)]
     pub(super) time: Option<Span>,

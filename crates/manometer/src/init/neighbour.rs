@@ -1,13 +1,13 @@
-//! Who disturbs the store.
+//! The neighbour of the store.
 
 use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
 
-/// A neighbour.
+/// What a neighbour does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Disturbance {
+pub(super) enum NeighbourKind {
     /// Random reads of 4 KiB.
     Reader,
     /// Random writes of 64 KiB.
@@ -26,7 +26,7 @@ pub(super) enum Disturbance {
     None,
 }
 
-impl Disturbance {
+impl NeighbourKind {
     /// Its name in the experiment, and its table.
     pub(super) fn table(self) -> &'static str {
         match self {
@@ -83,14 +83,14 @@ impl Disturbance {
     }
 }
 
-impl fmt::Display for Disturbance {
+impl fmt::Display for NeighbourKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.to_possible_value().map(|value| value.get_name().to_owned());
         f.write_str(&name.unwrap_or_default())
     }
 }
 
-impl FromStr for Disturbance {
+impl FromStr for NeighbourKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

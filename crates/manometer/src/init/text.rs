@@ -8,7 +8,7 @@ use manometer_measure::human;
 
 use super::SCHEMA;
 use super::answers::{Answers, BLOCK_S, WARMUP_S};
-use super::neighbour::Disturbance;
+use super::neighbour::NeighbourKind;
 
 /// The length of a record of YCSB in bytes: ten fields of 100.
 const RECORD_BYTES: u64 = 1000;
@@ -26,11 +26,11 @@ impl Experiment {
     pub(super) fn text(&self) -> String {
         let Answers { engine, neighbour, .. } = &self.answers;
         let question = match neighbour {
-            Disturbance::None => format!("How fast and how steady is {} alone on this disk?", engine.name),
+            NeighbourKind::None => format!("How fast and how steady is {} alone on this disk?", engine.name),
             other => format!("What does {} lose to {} on the same disk?", engine.name, other.about()),
         };
         let name = match neighbour {
-            Disturbance::None => format!("{} alone", engine.name),
+            NeighbourKind::None => format!("{} alone", engine.name),
             other => format!("{} with {}", engine.name, other.about()),
         };
         let parts = [
@@ -95,11 +95,11 @@ impl Experiment {
 
     fn neighbour(&self) -> String {
         let Answers { engine, neighbour, data, .. } = &self.answers;
-        if *neighbour == Disturbance::None {
+        if *neighbour == NeighbourKind::None {
             return String::new();
         }
         let store = match neighbour {
-            Disturbance::Store => {
+            NeighbourKind::Store => {
                 format!("engine = {}\nrecords = {}\n", quoted(engine.name), (data.0 / RECORD_BYTES / 4).max(1))
             }
             _ => String::new(),
