@@ -131,6 +131,27 @@ impl RequestSequence {
         self.ids = ids.into_iter().filter_map(|id| renamed[id as usize]).collect();
     }
 
+    /// The requests for some of the keys, which are numbered anew.
+    pub(crate) fn of_keys(&self, is_kept: impl Fn(KeyId) -> bool) -> Self {
+        let mut keys = 0;
+        let mut number = || {
+            keys += 1;
+            keys - 1
+        };
+        let renamed: Vec<Option<KeyId>> = (0..self.keys as KeyId).map(|id| is_kept(id).then(&mut number)).collect();
+        let mut part = Self {
+            ids: self.ids.clone(),
+            sizes: self.sizes.clone(),
+            writes: self.writes.clone(),
+            times_ns: self.times_ns.clone(),
+            are_timed: self.are_timed,
+            ..Self::default()
+        };
+        part.remap_keys(&renamed);
+        part.keys = keys as usize;
+        part
+    }
+
     pub(crate) fn finish(&mut self, key_ids: &KeyIdTable) {
         self.keys = key_ids.len();
     }

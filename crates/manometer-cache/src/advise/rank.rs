@@ -333,11 +333,11 @@ mod tests {
         let text: String = (0..200_000).map(|request| format!("{}\n", key(request))).collect();
         let opens = || Ok(crate::advise::basis::tests_trace(&text));
         let (lru, _) = crate::advise::lru_curve(&opens, &basis()).unwrap();
-        let sizes: Vec<CurvePoint> = lru.points.iter().step_by(16).copied().collect();
+        let sizes: Vec<CurvePoint> = lru.points.iter().step_by(8).copied().collect();
         let arc = ["arc".parse().unwrap()];
         let (exact, near) = (read(&text, 1.0).curves(&arc, &sizes), read(&text, 0.2).curves(&arc, &sizes).remove(0));
         assert_eq!(exact[0].len(), sizes.len());
-        assert!(near.iter().all(|point| point.capacity as f64 >= 64.0 / 0.2) && near.len() > 10);
+        assert!(near.iter().all(|point| point.capacity as f64 >= OBJECTS_MIN / 0.2) && near.len() > 10);
         for point in near {
             let exact = exact[0].iter().find(|exact| exact.capacity == point.capacity).unwrap();
             assert!((point.miss_ratio - exact.miss_ratio).abs() < 0.02, "{point:?} {exact:?}");

@@ -2,18 +2,27 @@
 //! keys with a proportionally smaller capacity (Waldspurger and others, USENIX ATC 2017).
 //!
 //! LRU's misses are known from a pass over all requests, and so is the sample's error for LRU. Another policy is taken to
-//! have the same error, and is corrected by it; how far it does not shows in the spread over groups of keys.
+//! have the same error, and is corrected by it. How far it does not shows in smaller samples: the sample is divided by key
+//! into parts, each of which is simulated in a cache as much smaller.
 
+use rapidhash::v3::rapidhash_v3;
 use rayon::prelude::*;
 
 use super::capacities::CapacityGrid;
-use super::interval::{KEY_GROUPS, NORMAL, interval_half_width};
+
+use super::interval::NORMAL;
 use super::{CurvePoint, MissRatioCurve};
+use crate::key_id::KeyId;
 use crate::policy_spec::PolicySpec;
 use crate::requests::RequestSequence;
 
-/// The fewest objects of a miniature cache: queues of a tenth of it still hold several.
-pub(crate) const OBJECTS_MIN: f64 = 64.0;
+/// The fewest objects of a miniature cache: queues of a tenth of a part's still hold several.
+pub(crate) const OBJECTS_MIN: f64 = 256.0;
+/// The number of parts that a sample is divided into.
+const PARTS: usize = 8;
+/// The 97.5 % quantile of Student's t for one degree of freedom less than there are parts.
+const STUDENT: f64 = 2.365;
+
 /// The requests for a sample of the keys.
 pub(crate) struct MiniatureSimulation<'a> {
     pub(crate) requests: &'a RequestSequence,
@@ -26,16 +35,14 @@ pub(crate) struct MiniatureSimulation<'a> {
     pub(crate) all: u64,
 }
 
-/// LRU's misses at a capacity, in all requests and in the sample.
+/// LRU's misses at a capacity, in all requests, in the sample, and in each of its parts, as shares of the requests.
 struct LruReference {
     lru: CurvePoint,
-    /// At the capacity itself, and at both ends of the range that it may stand for.
-    plain: GroupMisses,
+    plain: f64,
+    plain_parts: Vec<f64>,
+    /// At both ends of the range of capacities that the miniature cache may stand for.
     ends: [(u64, f64); 2],
 }
-
-/// The misses of each group of keys.
-pub(crate) type GroupMisses = [u64; KEY_GROUPS];
 
 impl MiniatureSimulation<'_> {
     /// The curve of each policy; that of a sample is corrected by LRU's.
@@ -95,50 +102,58 @@ impl MiniatureSimulation<'_> {
     pub(crate) fn corrected(&self, policies: &[PolicySpec], lru: &[CurvePoint]) -> Vec<Vec<CurvePoint>> {
         let plain = PolicySpec::lru();
         let object = self.object();
-        let known: Vec<LruReference> = lru.par_iter().map(|lru| self.lru_reference(&plain, lru, object)).collect();
-        each(policies, &known, |policy, known| self.scaled_point(policy, known))
+        let divided = self.divided();
+        let rate = self.rate / PARTS as f64;
+        let parts: Vec<MiniatureSimulation<'_>> =
+            divided.iter().map(|requests| MiniatureSimulation { requests, rate, ..*self }).collect();
+        let reference = |lru: &CurvePoint| {
+            let off = self.capacity_error(lru.capacity as f64 / object * self.rate);
+            let ends = [1.0 - off, 1.0 + off].map(|factor| (lru.capacity as f64 * factor) as u64);
+            LruReference {
+                lru: *lru,
+                plain: self.share(&plain, lru.capacity),
+                plain_parts: parts.iter().map(|part| part.share(&plain, lru.capacity)).collect(),
+                ends: ends.map(|capacity| (capacity, self.share(&plain, capacity))),
+            }
+        };
+        let known: Vec<LruReference> = lru.par_iter().map(reference).collect();
+        each(policies, &known, |policy, known| self.scaled_point(policy, known, &parts))
     }
 
-    fn lru_reference(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
-        let off = self.capacity_error(lru.capacity as f64 / object * self.rate);
-        let end = |sign: f64| {
-            let capacity = (lru.capacity as f64 * (1.0 + sign * off)) as u64;
-            (capacity, self.share(&self.misses(plain, capacity)))
-        };
-        LruReference { lru: *lru, plain: self.misses(plain, lru.capacity), ends: [end(-1.0), end(1.0)] }
+    /// The requests of each part of the keys.
+    fn divided(&self) -> Vec<RequestSequence> {
+        let part_of = |id: KeyId| rapidhash_v3(&id.to_le_bytes()) as usize % PARTS;
+        (0..PARTS).map(|part| self.requests.of_keys(|id| part_of(id) == part)).collect()
     }
 
     /// LRU's misses plus the difference between the policy's and LRU's misses in the sample.
-    fn scaled_point(&self, policy: &PolicySpec, known: &LruReference) -> CurvePoint {
-        let own = self.misses(policy, known.lru.capacity);
-        let expected = self.all as f64 * self.rate;
-        let apart: [f64; KEY_GROUPS] =
-            std::array::from_fn(|group| (own[group] as f64 - known.plain[group] as f64) / expected);
-        let sum: f64 = apart.iter().sum();
-        let off = apart.map(|apart| apart - sum / KEY_GROUPS as f64);
-        let moved = known.ends.iter().map(|(capacity, plain)| {
-            let apart = self.share(&self.misses(policy, *capacity)) - plain;
-            (apart - sum).abs()
-        });
+    fn scaled_point(&self, policy: &PolicySpec, known: &LruReference, parts: &[MiniatureSimulation<'_>]) -> CurvePoint {
+        let capacity = known.lru.capacity;
+        let apart = self.share(policy, capacity) - known.plain;
+        let part = |(part, plain): (&MiniatureSimulation<'_>, &f64)| part.share(policy, capacity) - plain;
+        let of_parts: Vec<f64> = parts.iter().zip(&known.plain_parts).map(part).collect();
+        let moved = known.ends.iter().map(|(capacity, plain)| (self.share(policy, *capacity) - plain - apart).abs());
         let moved = moved.fold(0.0, f64::max);
-        let error = interval_half_width(&off, self.rate).hypot(known.lru.error.unwrap_or(0.0)).hypot(moved);
-        CurvePoint { miss_ratio: (known.lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..known.lru }
+        let error = self.parts_error(apart, &of_parts).hypot(known.lru.error.unwrap_or(0.0)).hypot(moved);
+        CurvePoint { miss_ratio: (known.lru.miss_ratio + apart).clamp(0.0, 1.0), error: Some(error), ..known.lru }
     }
 
-    /// Misses in the sample divided by the expected number of its requests.
-    fn share(&self, misses: &GroupMisses) -> f64 {
-        misses.iter().sum::<u64>() as f64 / (self.all as f64 * self.rate)
+    /// Half the width of the 95 % confidence interval of a figure of the sample, given that of each part. It has two parts:
+    /// which keys are sampled, by the differences between the parts, and how small the cache is. The relative error of
+    /// depths falls with the square root of the size, and what follows from it falls at least as fast.
+    fn parts_error(&self, whole: f64, parts: &[f64]) -> f64 {
+        let count = parts.len() as f64;
+        let mean = parts.iter().sum::<f64>() / count;
+        let squares: f64 = parts.iter().map(|part| (part - mean) * (part - mean)).sum();
+        let keys = STUDENT * (squares / (count * (count - 1.0)) * (1.0 - self.rate)).sqrt();
+        keys.hypot((mean - whole) / (count.sqrt() - 1.0))
     }
 
-    /// The misses of a policy in a miniature cache that stands for `capacity`.
-    pub(crate) fn misses(&self, policy: &PolicySpec, capacity: u64) -> GroupMisses {
+    /// The misses of a policy in a miniature cache that stands for `capacity`, divided by the expected number of requests.
+    fn share(&self, policy: &PolicySpec, capacity: u64) -> f64 {
         let small = ((capacity as f64 * self.rate).round() as u64).max(1);
-        let mut groups = [0; KEY_GROUPS];
-        let mut cache = policy.create(small, self.requests, self.by_size, self.seed);
-        cache.run_with(self.requests, &mut |request, is_hit| {
-            groups[request.id as usize % KEY_GROUPS] += u64::from(!is_hit);
-        });
-        groups
+        let misses = policy.create(small, self.requests, self.by_size, self.seed).run(self.requests).misses;
+        misses as f64 / (self.all as f64 * self.rate)
     }
 }
 

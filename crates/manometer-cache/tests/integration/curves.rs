@@ -176,6 +176,34 @@ fn samples_of_real_traces_say_how_far_they_are_off() {
     assert!(all_within * 100 >= all * 95, "{all_within} of {all} estimates lie in their 95 % intervals");
 }
 
+/// How many estimates of samples with different seeds lie in their intervals, and how many there are.
+fn covered(path: &Path, policy: &str, sampling: Sampling, seeds: u64) -> (usize, usize) {
+    let exact = of_trace(path, policy, &wanted(&[], false, Sampling::Full));
+    let (mut within, mut all) = (0, 0);
+    for seed in 1..=seeds {
+        let sampled = of_trace(path, policy, &CurveOptions { seed, ..wanted(&[], false, sampling) });
+        for point in &sampled.points {
+            let Some(error) = point.error else { continue };
+            let exact = exact.points.iter().find(|exact| exact.capacity == point.capacity).unwrap();
+            within += usize::from((point.miss_ratio - exact.miss_ratio).abs() <= error);
+            all += 1;
+        }
+    }
+    (within, all)
+}
+
+#[test]
+fn intervals_cover_over_many_samples() {
+    // The points of one sample are off together: how often intervals cover shows over samples.
+    let Some(path) = real_data("traces/cloudPhysicsIO.vscsi") else { return };
+    let cases = [("lru", 0.5, 40), ("lru", 0.1, 40), ("arc", 0.5, 8), ("arc", 0.1, 8), ("s3-fifo", 0.5, 8)];
+    for (policy, rate, seeds) in cases {
+        let (within, all) = covered(&path, policy, Sampling::Rate(rate), seeds);
+        println!("{policy} at {rate}: {within} of {all}");
+        assert!(within * 100 >= all * 93, "{policy} at {rate}: {within} of {all} estimates in their 95 % intervals");
+    }
+}
+
 #[test]
 fn a_cliff_is_as_uncertain_as_its_place() {
     // Each key is requested again after all others: LRU hits from that capacity on, and a sample knows it by a count.

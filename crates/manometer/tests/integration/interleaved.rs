@@ -229,7 +229,7 @@ fn what_an_interleaved_plan_cannot_do_is_refused_at_its_line() {
 
 #[test]
 fn neighbours_are_measured_alone_before_the_rounds() {
-    let scene = scene("rounds = 5\nsolo = true\nphase = \"200ms\"");
+    let scene = scene("rounds = 5\nsolo = true\nphase = \"1s\"");
     let summary = scene.run("run blocks.toml --out rec --format json").status(0).json();
     assert!(phase(&summary, "s1")["neighbours"]["writer"]["performance"]["mean"].as_f64().unwrap() > 0.0);
     assert!(phase(&summary, "s1")["blocks"].is_null());
