@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release wheel book bench docs gallery soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release wheel book bench docs gallery audit soak python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -88,6 +88,11 @@ docs:
 	cargo run --locked --quiet --package manometer -- schema columns > docs/columns.md
 	cargo run --locked --quiet --package manometer -- schema findings > docs/findings.md
 	$(python)/bin/python python/tools/generate_plot.py
+
+# Known vulnerabilities of everything, and the crates' licences. The rules: deny.toml and python/audit-ignored.txt.
+audit:
+	cargo deny --locked check
+	tools/audit_python
 
 # Every chart from real recordings and traces in the directory DATA: docs/gallery.md and gallery.html.
 gallery: wheel

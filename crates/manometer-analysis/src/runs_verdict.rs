@@ -314,20 +314,20 @@ impl RunsComparison {
         };
         let close = match close.is_empty() {
             true => String::new(),
-            false => format!("; {} cannot be distinguished from {pronoun}", enumerated(&close)),
+            false => format!("; {} cannot be distinguished from {pronoun}", named(&close, MAX_IN_CLAUSE)),
         };
         let least = self.least.as_ref().map(|least| format!("; {} the least: {}", self.label(least), least.text()));
         format!("{first}{close}{}", least.unwrap_or_default())
     }
 
-    /// Which runs are left out, and why, in sentences.
+    /// Which runs are left out, and why, in sentences; of many the first.
     fn left_out(&self, runs: &[RunWithSummary<'_>]) -> Vec<String> {
         let void = runs.iter().zip(&self.labels).filter(|(run, _)| is_void(run));
         let void: Vec<String> = void.map(|(_, label)| label.clone()).collect();
         let void_runs = (!void.is_empty() && void.len() < runs.len())
-            .then(|| format!("Left out, because void: {}.", enumerated(&void)));
+            .then(|| format!("Left out, because void: {}.", named(&void, MAX_IN_CLAUSE)));
         let untested = self.names(&self.untested);
-        let untested = (!untested.is_empty()).then(|| format!("Untested: {}.", enumerated(&untested)));
+        let untested = (!untested.is_empty()).then(|| format!("Untested: {}.", named(&untested, MAX_IN_CLAUSE)));
         void_runs.into_iter().chain(untested).collect()
     }
 }

@@ -49,7 +49,7 @@ pub use demo::write_demo;
 pub use gallery::{COLOURS, ChartData, ChartInfo, ChartSource, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RUNS_MAX, RatePoint, RateSearch, RunPages, WorkingSetStrip, cache_advice,
-    cache_curves, cache_tiers, page, rate_search, real_vs_synthetic,
+    cache_curves, cache_tiers, page, rate_search, real_vs_synthetic, stale_pages,
 };
 pub use run_names::distinct_path_ends;
 

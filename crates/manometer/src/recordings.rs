@@ -10,7 +10,7 @@ use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
-use manometer_report::{AnalysedRecording, RUNS_MAX, RunPages};
+use manometer_report::{AnalysedRecording, RUNS_MAX, RunPages, stale_pages};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
 
@@ -81,11 +81,23 @@ pub fn write_summary(dir: &Path, summary: &RunSummary) -> anyhow::Result<()> {
     Ok(recording::write_file(&path, (text + "\n").as_bytes())?)
 }
 
-/// Writes the report over `recorded` to `path`: one page, or of many an overview with the pages of the runs beside it.
+/// Writes the report over `recorded` to `path`: one page, or of many an overview with the pages of the runs beside it. Pages
+/// of runs that an earlier report wrote there and this one has not are removed.
 pub fn write_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
-    if recorded.len() > RUNS_MAX {
-        return write_pages(&RunPages::new(recorded, path), path, recorded.len());
+    let pages = if recorded.len() > RUNS_MAX { recorded.len() } else { 0 };
+    match pages {
+        0 => write_one_page(path, recorded)?,
+        _ => write_pages(&RunPages::new(recorded, path), path, pages)?,
     }
+    for stale in stale_pages(path, pages)? {
+        fs::remove_file(&stale).with_context(|| stale.display().to_string())?;
+        // Only an empty folder goes.
+        let _ = stale.parent().map(fs::remove_dir);
+    }
+    Ok(())
+}
+
+fn write_one_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let page = manometer_report::page(recorded, folder)?;
     Ok(recording::write_file(path, page.as_bytes())?)

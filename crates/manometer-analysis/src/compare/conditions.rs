@@ -94,7 +94,7 @@ const CONDITIONS: &[Condition] = &[
         Environment("/device/scheduler"),
         "unlike-i-o-scheduler",
         "the recordings have different I/O schedulers, and no sweep sets them",
-        "Set it for all: `device.scheduler`.",
+        "Set one for all runs: `device.scheduler`.",
     ),
     condition(
         "file system",

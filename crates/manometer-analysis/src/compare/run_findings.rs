@@ -22,7 +22,7 @@ pub(super) const NO_RECORDING: Rule = Rule {
     threat: minor(ThreatTarget::Result, "a directory holds no recording"),
     source: "the directory",
     meaning: "a directory among those of recordings has no `plan.json` and was skipped",
-    remedy: "Move it elsewhere, or run its experiment.",
+    remedy: "Move the directory elsewhere, or run its experiment.",
 };
 
 pub(super) const VOID_RECORDING: Rule = Rule {
@@ -32,7 +32,7 @@ pub(super) const VOID_RECORDING: Rule = Rule {
     source: "the recordings",
     meaning: "a compared recording is void by itself, for another reason than that it does not measure storage: a serious \
         threat if it is of a series and not the last one",
-    remedy: "Measure it again, or leave it out.",
+    remedy: "Measure the void recording again, or leave it out.",
 };
 
 /// A finding about compared runs, with what happened in which of them as the clause of a sentence.

@@ -57,7 +57,7 @@ const STATE_UNKNOWN: Rule = Rule {
     threat: minor(ThreatTarget::Storage, "the state of the device is unknown"),
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2) and 4.2",
     meaning: "the recording does not say what was written to the device before",
-    remedy: "Precondition it: `prepare.precondition = \"random\"`.",
+    remedy: "Precondition the device: `prepare.precondition = \"random\"`.",
 };
 
 const OVER_PROVISIONING: Rule = Rule {
@@ -66,7 +66,7 @@ const OVER_PROVISIONING: Rule = Rule {
     threat: None,
     source: "Didona et al., pitfall 6; Storiks 4.2",
     meaning: "the recording does not say which share of the device is kept free of data",
-    remedy: "Set it: `prepare.over_provisioning = 0.3`.",
+    remedy: "Set the share: `prepare.over_provisioning = 0.3`.",
 };
 
 const SINGLE: Rule = Rule {

@@ -26,7 +26,7 @@ const FOREIGN_PROCESSES: Rule = Rule {
     threat: serious(ThreatTarget::Phase, "foreign processes used storage"),
     source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
     meaning: "foreign processes, which do not belong to the experiment, did 1 % or more of the device's I/O in a phase",
-    remedy: "Stop them and repeat the run.",
+    remedy: "Stop the foreign processes and repeat the run.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[FOREIGN_PROCESSES], evaluate };

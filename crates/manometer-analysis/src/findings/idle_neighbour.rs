@@ -24,7 +24,7 @@ const IDLE: Rule = Rule {
     source: "the recording",
     meaning: "no request of a neighbour ended in a phase, or of an external program without a rate of its own in 10 % of a \
         phase, a report at each end aside; a fatal threat from 50 % up",
-    remedy: "Let it prepare its files or data first (`prepare` of an external program), or make `plan.settle` longer.",
+    remedy: "Let the neighbour prepare its files or data first (`prepare` of an external program), or make `plan.settle` longer.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[IDLE], evaluate };

@@ -28,7 +28,7 @@ const IN_BURSTS: Rule = Rule {
     source: "the trace's clock",
     meaning: "the trace's clock is coarse and several requests share a time: they were sent in one burst, which the recorded \
         system may never have seen",
-    remedy: "On an engine, spread them over the step: `--spread poisson` or `--spread uniform`, in an experiment `spread = \"poisson\"`.",
+    remedy: "On an engine, spread requests over the step: `--spread poisson` or `--spread uniform`, in an experiment `spread = \"poisson\"`.",
 };
 
 const REQUESTS_LOST: Rule = Rule {

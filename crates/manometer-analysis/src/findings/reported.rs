@@ -52,7 +52,7 @@ const RULES: &[Rule] = &[
         threat: minor(ThreatTarget::Storage, "the preconditioning was discarded"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the file system is mounted with `discard`: the flash that preconditioning filled is discarded again",
-        remedy: "Mount it with `nodiscard`.",
+        remedy: "Mount the file system with `nodiscard`.",
     },
     Rule {
         id: "over-provisioning-unknown",
@@ -68,7 +68,7 @@ const RULES: &[Rule] = &[
         threat: minor(ThreatTarget::Result, "a damaged snapshot was not used"),
         source: "the run",
         meaning: "a snapshot is incomplete and was not used",
-        remedy: "Remove its directory.",
+        remedy: "Remove the snapshot's directory.",
     },
     Rule {
         id: "not-as-prepared",
@@ -108,7 +108,7 @@ const RULES: &[Rule] = &[
         threat: minor(ThreatTarget::Storage, "the recording was written to the measured device"),
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the recording is written to the measured device",
-        remedy: "Write it to another device with `--out`.",
+        remedy: "Write the recording to another device with `--out`.",
     },
     Rule {
         id: "fits-in-memory",
@@ -182,7 +182,7 @@ const RULES: &[Rule] = &[
         threat: serious(ThreatTarget::Result, "an operation was not counted"),
         source: "the run",
         meaning: "an operation appeared that no phase declared: its latencies are recorded, its counts are not",
-        remedy: "Declare it in the experiment.",
+        remedy: "Declare the operation in the experiment.",
     },
     Rule {
         id: "interval-too-wide",

@@ -325,6 +325,25 @@ fn runs_that_cannot_be_told_from_the_worst_are_not_said_to_be_alike() {
 }
 
 #[test]
+fn the_headline_of_many_runs_names_a_few() {
+    let sizes = ["1KiB", "2KiB", "4KiB", "8KiB", "16KiB", "32KiB", "64KiB", "128KiB"];
+    let alike: Vec<_> = sizes.iter().map(|size| (*size, 0.90, 0.88, 0.92)).collect();
+    let all =
+        of_pressures(&[&[("512KiB", 0.905, 0.885, 0.925)], &alike[..], &[("256KiB", 0.4, 0.39, 0.41)]].concat(), None);
+    let close = "; 1 KiB blocks, 2 KiB blocks, 4 KiB blocks and 5 more cannot be distinguished from them; 256 KiB blocks the least: ";
+    assert!(all.headline.contains(close), "{}", all.headline);
+    let void = |size: &'static str, seed| Case {
+        series: vec![("cpu", CPU, |_| busy(0.95))],
+        ..with_blocks(size, 200.0, seed)
+    };
+    let mut cases = vec![with_blocks("256KiB", 800.0, 1), with_blocks("512KiB", 500.0, 2)];
+    cases.extend(sizes.iter().zip(3..).map(|(size, seed)| void(size, seed)));
+    let left_out = together(&cases).headline;
+    let words = " Left out, because void: 1 KiB blocks, 2 KiB blocks, 4 KiB blocks and 5 more.";
+    assert!(left_out.ends_with(words), "{left_out}");
+}
+
+#[test]
 fn the_least_is_told_from_the_next_and_has_no_untested_phase() {
     let (most, next) = (("512KiB", 0.90, 0.89, 0.91), ("64KiB", 0.955, 0.945, 0.965));
     let close = of_pressures(&[most, ("64KiB", 0.52, 0.50, 0.54), ("4KiB", 0.50, 0.48, 0.52)], None).headline;

@@ -1,6 +1,7 @@
 //! TOML as a tree in which every value knows its position, so that `extends` and `--set` can merge trees and errors can
 //! point at lines.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -180,12 +181,27 @@ fn parse(source: usize, text: &str, errors: &mut Vec<CheckError>) -> Option<Node
     let whole = Origin { source, span: 0..0 };
     match text.parse::<Document<String>>() {
         Ok(document) => Some(table_node(source, document.as_table(), &whole, errors)),
-        Err(error) => {
-            let origin = error.span().map(|span| Origin { source, span });
-            errors.push(CheckError::new(error.message().trim().to_owned(), origin));
+        Err(first) => {
+            let all = syntax_errors(text);
+            let first = (first.message().trim().to_owned(), first.span());
+            let all = if all.is_empty() { vec![first] } else { all };
+            errors.extend(
+                all.into_iter()
+                    .map(|(message, span)| CheckError::new(message, span.map(|span| Origin { source, span }))),
+            );
             None
         }
     }
+}
+
+/// The errors of syntax in `text`, one for each line: what follows in a line often follows from it.
+fn syntax_errors(text: &str) -> Vec<(String, Option<Range<usize>>)> {
+    let (_, mut errors) = toml::de::DeTable::parse_recoverable(text);
+    let begin = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let line = |error: &toml::de::Error| text[..begin(error)].matches('\n').count();
+    errors.sort_by_key(begin);
+    errors.dedup_by_key(|error| line(error));
+    errors.into_iter().map(|error| (error.message().trim().to_owned(), error.span())).collect()
 }
 
 /// The values of `table`. What is no value of an experiment file is left out and added to `errors`.

@@ -175,6 +175,24 @@ fn a_syntax_error_is_reported_with_its_line() {
 }
 
 #[test]
+fn syntax_errors_are_reported_all_at_once_each_with_its_line() {
+    let changes = [
+        ("name = \"a test\"", "name = \"a test"),
+        ("records = 1000", "records = 1 000"),
+        ("phase = \"10s\"", "phase 10s"),
+        ("[1, 16] }", "[1, 16 }"),
+    ];
+    let text = changes.iter().fold(GOOD.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    });
+    let error = load(&text).unwrap_err();
+    let lines: Vec<usize> = error.problems.iter().map(|problem| problem.file_and_line().unwrap().1).collect();
+    let wrong = |to: &str| text.lines().position(|line| line.contains(to)).unwrap() + 1;
+    assert_eq!(lines, changes.map(|(_, to)| wrong(to)), "{error}");
+}
+
+#[test]
 fn names_must_differ_and_be_plain() {
     assert_change_refused("name = \"writer\"", "name = \"primary\"", &["two workloads"]);
     assert_change_refused("name = \"writer\"", "name = \"../writer\"", &["not a valid name"]);

@@ -23,6 +23,20 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
+/// `text` as a heading: what is within backticks as code, and no line that begins with the sign of its per cent.
+pub(crate) fn heading(text: &str) -> String {
+    let safe = escape(text).replace(" %", "\u{a0}%");
+    let parts: Vec<&str> = safe.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return safe;
+    }
+    let part = |(place, part): (usize, &&str)| match place % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 /// `value` as the text of a `script` element of JSON: without any `<`, so that it cannot end early.
 pub(crate) fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
@@ -68,6 +82,12 @@ mod tests {
         let text = escape("</script><b onload='x'>\"&\u{202e}\0");
         assert_eq!(text, "&lt;/script&gt;&lt;b onload=&#39;x&#39;&gt;&quot;&amp;\u{fffd}\u{fffd}");
         assert_eq!(json(&"</script><!--"), "\"\\u003c/script>\\u003c!--\"");
+    }
+
+    #[test]
+    fn a_heading_shows_names_as_code_and_keeps_per_cents_together() {
+        assert_eq!(heading("`a<b` costs 9 %, `c` 1 %"), "<code>a&lt;b</code> costs 9\u{a0}%, <code>c</code> 1\u{a0}%");
+        assert_eq!(heading("a ` alone"), "a ` alone");
     }
 
     #[test]

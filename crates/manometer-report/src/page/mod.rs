@@ -40,9 +40,11 @@ pub use cache_curves::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, ca
 pub use cache_tiers::cache_tiers;
 pub use rates::{RatePoint, RateSearch, rate_search};
 pub use real_vs_synthetic::real_vs_synthetic;
-pub use run_pages::{RUNS_MAX, RunPages};
+pub use run_pages::{RUNS_MAX, RunPages, stale_pages};
 
 const TEMPLATE: &str = include_str!("page.html");
+/// What every page of ours has in its head.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"Manometer ";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("interact.js"), include_str!("page.js"), include_str!("runs.js"));
 

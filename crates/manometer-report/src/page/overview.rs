@@ -9,7 +9,7 @@ use manometer_analysis::summary::{PhaseSummary, RunSummary};
 use manometer_analysis::verdict::Conclusion;
 use manometer_measure::Recording;
 
-use super::html::escape;
+use super::html::{escape, heading};
 use super::run_status::describe_status;
 use crate::{AnalysedRecording, text};
 
@@ -24,7 +24,7 @@ pub(super) fn head(recordings: &[AnalysedRecording]) -> String {
     format!(
         "<header class=\"run\"><h1>{}</h1>\n{}<p class=\"facts\"><span>{}</span></p>\n<div class=\"reading\">\n{}</div>\
          </header>\n",
-        escape(first),
+        heading(first),
         whole.unwrap_or_default(),
         escape(&title(recordings)),
         super::verdict::of_runs(&verdict)

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::figure::figure;
-use super::html::escape;
+use super::html::{escape, heading};
 use super::table::table;
 use super::whole;
 use crate::charts::ChartContent;
@@ -70,7 +70,7 @@ pub fn rate_search(search: &RateSearch) -> String {
     let facts: Vec<String> = search.facts.iter().map(|fact| escape(fact)).collect();
     let mut main = format!(
         "<article>\n<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
-        escape(&search.headline),
+        heading(&search.headline),
         facts.join("</span> <span>"),
     );
     main.push_str(&figure([CHART.name, CHART.title, CHART.caption], &drawing(search), 1, 2));

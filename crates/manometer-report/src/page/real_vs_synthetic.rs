@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::figure::figure;
-use super::html::escape;
+use super::html::{escape, heading};
 use super::table::table;
 use super::whole;
 use crate::charts::{Chart, ChartContent, figures};
@@ -37,7 +37,7 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
     let facts: Vec<String> = facts(comparison).iter().map(|fact| escape(fact)).collect();
     let mut main = format!(
         "<article>\n<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
-        escape(&comparison.headline),
+        heading(&comparison.headline),
         facts.join("</span> <span>"),
     );
     for finding in &comparison.findings {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use manometer_analysis::summary::{
     Fairness, IntervalEstimate, LatencySummary, MeanEstimate, NeededLength, PhaseSummary,
 };
-use manometer_measure::plan::BetterDirection;
+use manometer_measure::plan::{BetterDirection, PhaseKind, Settings};
 
 use super::html::escape;
 use crate::phase_spans::{gap_reason, missing_reason};
@@ -47,7 +47,7 @@ fn row(reader: &RecordingReader, phase: &PhaseSummary) -> String {
         "<tr role=\"row\" data-phase=\"{}\" data-spans=\"{}\"><th role=\"rowheader\" scope=\"row\">{}</th>",
         escape(&phase.id),
         stretches(phase),
-        name(phase)
+        name(reader, phase)
     );
     if phase.start_s.is_none() {
         let absence = escape(&missing_reason(reader.recording, phase));
@@ -75,8 +75,8 @@ fn stretches(phase: &PhaseSummary) -> String {
 }
 
 /// The phase's id, by which it is highlighted on the whole page, and its settings.
-fn name(phase: &PhaseSummary) -> String {
-    let settings = text::settings(&phase.settings);
+fn name(reader: &RecordingReader, phase: &PhaseSummary) -> String {
+    let settings = text::settings(&settings(reader, phase));
     let mut html = format!(
         "<button type=\"button\" class=\"pick\" aria-pressed=\"false\">{}</button><small>{}</small>",
         escape(&phase.id),
@@ -86,6 +86,16 @@ fn name(phase: &PhaseSummary) -> String {
         _ = write!(html, "<small class=\"settings\">{}</small>", escape(&settings));
     }
     html
+}
+
+/// The settings that the phase was measured with: not those of neighbours that it has not.
+fn settings(reader: &RecordingReader, phase: &PhaseSummary) -> Settings {
+    let mut settings = phase.settings.clone();
+    if phase.kind == PhaseKind::Baseline {
+        let is_of = |key: &str, name: &str| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        settings.retain(|key, _| !reader.recording.plan.neighbours().any(|neighbour| is_of(key, &neighbour.name)));
+    }
+    settings
 }
 
 /// A reason, where there is one.

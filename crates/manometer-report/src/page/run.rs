@@ -9,7 +9,7 @@ use manometer_measure::{Event, Recording};
 use super::contents::Entry;
 use super::figure::{anchor, figure, first_figure, omitted_charts};
 use super::groups::Group;
-use super::html::escape;
+use super::html::{escape, heading};
 use super::run_status::describe_status;
 use super::{environment, files, findings, results, verdict};
 use crate::charts::figures::pressure_scale;
@@ -100,7 +100,7 @@ fn first_screen(
     format!(
         "<header class=\"run\"><h{level}>{}</h{level}>\n{}<div class=\"glance\">\n{}<div class=\"reading\">\n{}</div>\n\
          </div>\n{}</header>\n",
-        escape(headline),
+        heading(headline),
         findings::notices(summary),
         scale.unwrap_or_default(),
         verdict::of_run(summary, findings, place.number),

@@ -1,9 +1,10 @@
 //! The pages of many recordings: an overview, and a page for each of them beside it.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::contents::{self, Entry};
-use super::{IN_RECORDING, all_runs, document, html, overview, run, small_scales, specs};
+use super::{GENERATOR, IN_RECORDING, all_runs, document, html, overview, run, small_scales, specs};
 use crate::run_names::names;
 use crate::{AnalysedRecording, ReportError};
 
@@ -27,11 +28,7 @@ impl<'a> RunPages<'a> {
 
     /// The folder of the runs' pages, beside the overview: `report-runs` beside `report.html`.
     pub fn folder(&self) -> PathBuf {
-        self.overview.with_file_name(self.folder_name())
-    }
-
-    fn folder_name(&self) -> String {
-        format!("{}-runs", self.overview.file_stem().unwrap_or_default().to_string_lossy())
+        self.overview.with_file_name(folder_name(self.overview))
     }
 
     /// The file of the run at `index`.
@@ -45,7 +42,7 @@ impl<'a> RunPages<'a> {
     /// There is no recording.
     pub fn overview(&self) -> Result<String, ReportError> {
         let first = self.recordings.first().ok_or(ReportError::NoRecording)?;
-        let link = |index: usize| html::link(&format!("{}/{}", self.folder_name(), file_name(index)));
+        let link = |index: usize| html::link(&format!("{}/{}", folder_name(self.overview), file_name(index)));
         let links: Vec<String> = (0..self.recordings.len()).map(link).collect();
         let joined = all_runs::charts(self.recordings, true);
         let scales = small_scales::section(self.recordings, &self.names, &links);
@@ -84,7 +81,7 @@ impl<'a> RunPages<'a> {
         let before = index.checked_sub(1).map(|before| link(before, "the run before"));
         let after = (index + 1 < self.recordings.len()).then(|| link(index + 1, "the run after"));
         format!(
-            "<p class=\"way\"><strong>Run {} of {}</strong>: {} <a href=\"../{}\">all runs</a>{}{}</p>\n",
+            "{WAY}{} of {}</strong>: {} <a href=\"../{}\">all runs</a>{}{}</p>\n",
             index + 1,
             self.recordings.len(),
             html::escape(&self.names[index]),
@@ -93,6 +90,42 @@ impl<'a> RunPages<'a> {
             after.unwrap_or_default(),
         )
     }
+}
+
+/// How the links of a run's page begin.
+const WAY: &str = "<p class=\"way\"><strong>Run ";
+
+/// The pages of runs that an earlier report over more than `runs` runs left beside the report in the file `overview`.
+///
+/// # Errors
+/// The folder, or a file in it that could be one, cannot be read.
+pub fn stale_pages(overview: &Path, runs: usize) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(overview.with_file_name(folder_name(overview))) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        entries => entries?,
+    };
+    let mut stale = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let number = entry.file_name().to_str().and_then(|name| name.strip_suffix(".html")?.parse::<usize>().ok());
+        let Some(index) = number.and_then(|number| number.checked_sub(1)).filter(|index| *index >= runs) else {
+            continue;
+        };
+        // Whatever else has such a name is somebody's.
+        if entry.file_name() == *file_name(index) && entry.file_type()?.is_file() {
+            let text = String::from_utf8_lossy(&fs::read(entry.path())?).into_owned();
+            if text.contains(GENERATOR) && text.contains(WAY) {
+                stale.push(entry.path());
+            }
+        }
+    }
+    Ok(stale)
+}
+
+fn folder_name(overview: &Path) -> String {
+    format!("{}-runs", overview.file_stem().unwrap_or_default().to_string_lossy())
 }
 
 /// The name of the page of the run at `index`.

@@ -54,13 +54,30 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
+fn the_first_screen_of_the_demo_names_what_it_speaks_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("demo");
+    manometer_report::write_demo(&path).unwrap();
+    let html = markup(&page(&[AnalysedRecording::open(&path).unwrap()], &path).unwrap());
+    let next = html.split_once("What to do next").unwrap().1.split_once("</div>").unwrap().0;
+    assert!(next.contains("<li>Stop the foreign processes and repeat the run.</li>"), "{next}");
+    let title = html.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0;
+    assert!(title.contains("\u{a0}%") && !title.contains(" %"), "{title}");
+    // A phase without neighbours has none of their settings.
+    let first = html.split_once("data-phase=\"w0\"").unwrap().1.split_once("</th>").unwrap().0;
+    assert!(first.contains("no neighbour") && !first.contains("writer"), "{first}");
+    let second = html.split_once("data-phase=\"w1\"").unwrap().1.split_once("</th>").unwrap().0;
+    assert!(second.contains("writer.iodepth = 1"), "{second}");
+}
+
+#[test]
 fn the_page_has_its_parts_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let html = markup(&complete(dir.path()));
     in_order(
         &html,
         &[
-            "<h1>Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput</h1>",
+            "<h1>Conditions writer.iodepth = 64 RocksDB keeps 31\u{a0}% (±3) of its throughput</h1>",
             ">Pressure scale<",
             "Holm-corrected",
             "Verdict: indicative",

@@ -5,6 +5,21 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
+/// The words of a command line of fio that Manometer needs to read its results.
+const FIO_REQUIRED: &[&str] = &["fio", "--output-format=json+", "--status-interval=1"];
+/// The words that say what fio does.
+const FIO_JOB: &[&str] = &[
+    "--name=job",
+    "--directory={directory}",
+    "--size=256M",
+    "--rw=randrw",
+    "--bs=4k",
+    "--direct=1",
+    "--randseed={seed}",
+    "--time_based",
+    "--runtime=24h",
+];
+
 /// What a neighbour does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum NeighbourKind {
@@ -27,25 +42,17 @@ pub(super) enum NeighbourKind {
 }
 
 impl NeighbourKind {
-    /// Its name in the experiment, and its table.
-    pub(super) fn table(self) -> &'static str {
+    /// Its settings in the experiment.
+    pub(super) fn table(self) -> String {
         match self {
-            Self::Reader => "kind = \"io\"\nfile_size = \"256MiB\"\nblock_size = \"4KiB\"\nrandom_ratio = 1.0",
-            Self::Writer => {
-                "kind = \"io\"\nfile_size = \"256MiB\"\nblock_size = \"64KiB\"\nwrite_ratio = 1.0\nrandom_ratio = 1.0"
-            }
-            Self::Mixed => {
-                "kind = \"io\"\nfile_size = \"256MiB\"\nblock_size = \"64KiB\"\nwrite_ratio = 0.5\nrandom_ratio = 1.0"
-            }
-            Self::Backup => "kind = \"io\"\nfile_size = \"256MiB\"\nblock_size = \"1MiB\"\nrandom_ratio = 0.0",
-            Self::Log => {
-                "kind = \"io\"\nfile_size = \"64MiB\"\nblock_size = \"4KiB\"\nwrite_ratio = 1.0\nrandom_ratio = 0.0\ndsync = true"
-            }
-            Self::Store => "kind = \"kv\"\nworkload = \"ycsb-a\"\nthreads = 1",
-            Self::Fio => {
-                "kind = \"command\"\nparser = \"fio\"\n# Any command line of fio; the first three words are required. Its files are created before it is measured.\ncommand = [\n    \"fio\", \"--output-format=json+\", \"--status-interval=1\",\n    \"--name=job\", \"--directory={directory}\", \"--size=256M\", \"--rw=randrw\", \"--bs=4k\", \"--direct=1\",\n    \"--randseed={seed}\", \"--time_based\", \"--runtime=24h\",\n]"
-            }
-            Self::None => "",
+            Self::Reader => io("256MiB", "4KiB", &["random_ratio = 1.0"]),
+            Self::Writer => io("256MiB", "64KiB", &["write_ratio = 1.0", "random_ratio = 1.0"]),
+            Self::Mixed => io("256MiB", "64KiB", &["write_ratio = 0.5", "random_ratio = 1.0"]),
+            Self::Backup => io("256MiB", "1MiB", &["random_ratio = 0.0"]),
+            Self::Log => io("64MiB", "4KiB", &["write_ratio = 1.0", "random_ratio = 0.0", "dsync = true"]),
+            Self::Store => "kind = \"kv\"\nworkload = \"ycsb-a\"\nthreads = 1".to_owned(),
+            Self::Fio => fio(),
+            Self::None => String::new(),
         }
     }
 
@@ -81,6 +88,23 @@ impl NeighbourKind {
             Self::None => "nobody",
         }
     }
+}
+
+/// The settings of a neighbour that reads and writes a file.
+fn io(file_size: &str, block_size: &str, ratios: &[&str]) -> String {
+    format!("kind = \"io\"\nfile_size = \"{file_size}\"\nblock_size = \"{block_size}\"\n{}", ratios.join("\n"))
+}
+
+/// The settings of a job of fio.
+fn fio() -> String {
+    let quoted = |words: &[&str]| words.iter().map(|word| format!("    \"{word}\",\n")).collect::<String>();
+    format!(
+        "kind = \"command\"\nparser = \"fio\"\n# Any command line of fio; the first {} words are required. Its files are \
+         created before it is measured.\ncommand = [\n{}{}]",
+        FIO_REQUIRED.len(),
+        quoted(FIO_REQUIRED),
+        quoted(FIO_JOB)
+    )
 }
 
 impl fmt::Display for NeighbourKind {

@@ -34,6 +34,7 @@ mod release;
 mod replay;
 mod replay_sending;
 mod replay_signals;
+mod report;
 #[cfg(feature = "rlsm")]
 mod rlsm;
 mod run;
