@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release wheel book bench docs gallery audit soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release try-release wheel book bench docs gallery audit soak python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -54,17 +54,30 @@ python-checks:
 	PATH="$(python)/bin:$$PATH" pyright --verifytypes manometer --ignoreexternal
 	PATH="$(abspath $(target))/debug:$(python)/bin:$$PATH" pytest --numprocesses=$(tests_at_once) --basetemp=$(target)/python-test
 
-# The program as it is shipped, stripped, and its debug information beside it: dist/ below cargo's build directory.
-release:
-	setup/setup build
-	cargo build --release --locked --package manometer
-	tools/split_debug $(target)/release/manometer $(target)/dist
+# Everything of a release, in dist/ below cargo's build directory: docs/installing.md lists it. No path of this
+# machine and no date but the commit's is to be in it. RUSTFLAGS of your own take the place of these.
+dist := $(target)/dist
+cargo_home := $(or $(CARGO_HOME),$(HOME)/.cargo)
+release: export RUSTFLAGS ?= --remap-path-prefix=$(cargo_home)=cargo --remap-path-prefix=$(abspath $(target))=target
+release wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+release: wheel
+	setup/setup release
+	python3 tools/release $(dist)
 
-# One wheel for CPython 3.10 and later.
+# One wheel for CPython 3.10 and later: the package, and the program, stripped, with its debug information beside the wheel.
 wheel:
 	setup/setup build
 	setup/python
-	$(python)/bin/maturin build --release --locked --out $(target)/wheels
+	rm -rf $(dist)
+	cargo build --release --locked --package manometer
+	tools/split_debug $(target)/release/manometer $(dist)
+	$(python)/bin/maturin build --release --locked --compatibility manylinux_2_35 --out $(dist)/extension
+	python3 tools/release/python_wheel.py $(dist)/extension/*.whl $(dist)/manometer $(dist)
+	rm -rf $(dist)/extension
+
+# Installs and runs what `make release` wrote as its users would: in fresh Debians without a network.
+try-release:
+	tools/try_release $(dist)
 
 # The manual as a site with search: site/docs/index.html below cargo's build directory. Pages link to the experiments next to it.
 site := $(abspath $(target))/site
@@ -76,10 +89,9 @@ book:
 
 bench:
 	setup/setup build bench
-	cargo build --release --locked --package manometer
-	cargo build --release --locked --package manometer-analysis --example aa
 	$(MAKE) wheel
-	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
+	cargo build --release --locked --package manometer-analysis --example aa
+	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(dist)/*.whl
 	PYTHON=$(python)/bin/python python3 benches/run.py
 
 # What is generated: the experiment file's JSON Schema, the columns of a recording, the findings, Python's functions of the charts.
@@ -96,8 +108,7 @@ audit:
 
 # Every chart from real recordings and traces in the directory DATA: docs/gallery.md and gallery.html.
 gallery: wheel
-	cargo build --release --locked --package manometer
-	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
+	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(dist)/*.whl
 	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
 
 # Crashes rlsm often, cuts its power and compares it with a map for long; kills recycle often, cuts its power and compares

@@ -1,4 +1,4 @@
-"""The program `manometer`, which runs workloads. The package finds it, but does not contain it."""
+"""The program `manometer`, which runs workloads: the wheel of a release brings it, a build from sources does not."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def program() -> str:
     if found is None:
         missing = f"{named!r}, which MANOMETER_PROGRAM names," if named else "the program `manometer`"
         raise ProgramError(
-            f"{missing} is not there, and it runs the workloads: build it in a clone with `setup/setup build && cargo "
-            "install --locked --path crates/manometer`, or name it in MANOMETER_PROGRAM"
+            f"{missing} is not there, and it runs the workloads: the wheel of a release brings it. Or build it in a "
+            "clone with `setup/setup build && cargo install --locked --path crates/manometer`, or name it in "
+            "MANOMETER_PROGRAM"
         )
     return found
 

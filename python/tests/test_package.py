@@ -64,3 +64,11 @@ def test_charts_are_imported_only_when_asked_for() -> None:
     code = "import sys, manometer; print('altair' in sys.modules); manometer.plot; print('altair' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert output.split() == ["False", "True"]
+
+
+def test_charts_without_altair_say_how_to_install_it() -> None:
+    code = "import sys, manometer; sys.modules['altair'] = None; manometer.plot"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "ImportError: charts are drawn by Altair" in done.stderr
+    assert "pip install 'manometer[plot]'" in done.stderr

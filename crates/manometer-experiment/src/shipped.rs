@@ -15,7 +15,7 @@ macro_rules! experiments {
         /// All of them, in the order of their names.
         pub const EXPERIMENTS: &[ShippedExperiment] = &[$(ShippedExperiment {
             name: $name,
-            text: include_str!(concat!("../../../experiments/", $name, ".toml")),
+            text: include_str!(concat!("../experiments/", $name, ".toml")),
         }),+];
     };
 }
@@ -27,8 +27,7 @@ experiments! {
 }
 
 /// The files of options that they name.
-const OPTIONS: [(&str, &str); 1] =
-    [("rocksdb-thesis.options", include_str!("../../../experiments/rocksdb-thesis.options"))];
+const OPTIONS: [(&str, &str); 1] = [("rocksdb-thesis.options", include_str!("../experiments/rocksdb-thesis.options"))];
 
 impl ShippedExperiment {
     /// What it is about: its first comment, in a line.

@@ -10,7 +10,7 @@ use crate::{AnalysedRecording, ReportError};
 /// The colours of text, axes and series on a light and on a dark ground, as JSON: `ground`, `ink`, `soft` (secondary
 /// text), `line` (axes), `series` in order, distinct for colour-blind readers too, and `shades`, a scale of Vega's for
 /// more series than these.
-pub const COLOURS: &str = include_str!("../../../charts/colours.json");
+pub const COLOURS: &str = include_str!("../charts/colours.json");
 
 /// What a chart is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,6 +22,7 @@ mod io;
 mod junit;
 mod kv;
 mod latency;
+mod man;
 mod metrics;
 mod number;
 mod output;
@@ -88,6 +89,7 @@ verbs::verbs! {
     Watch => watch,
     Schema => schema,
     Complete => complete,
+    Man => man,
     Worker => worker,
 }
 

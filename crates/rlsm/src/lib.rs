@@ -110,6 +110,6 @@ pub use verify::{Problem, VerifyReport, verify, verify_on};
 
 /// Compiles the examples of the manual and the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/rlsm.md")]
+#[doc = include_str!("../docs/rlsm.md")]
 #[doc = include_str!("../README.md")]
 struct Manual;

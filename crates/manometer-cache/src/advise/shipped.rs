@@ -11,16 +11,15 @@ use crate::tier::{Arrangement, OriginSettings, SecondLevelSettings, TierHostSett
 
 macro_rules! shipped {
     ($($name:literal),*) => {
-        [$(($name, include_str!(concat!("../../../../arrangements/", $name, ".toml")))),*]
+        [$(($name, include_str!(concat!("../../arrangements/", $name, ".toml")))),*]
     };
 }
 
 const ARRANGEMENTS: [(&str, &str); 7] =
     shipped!["1h", "4h0", "1s", "bcache-1s-1h", "dmcache-1s-1h", "bcache-1s-4h0", "dmcache-1s-4h0"];
-const DEVICES: &str = include_str!("../../../../arrangements/devices.toml");
+const DEVICES: &str = include_str!("../../arrangements/devices.toml");
 /// The name and the text of the default prices. The thesis's of 2015 lie beside them.
-pub const SHIPPED_PRICES: (&str, &str) =
-    ("prices-2026.toml", include_str!("../../../../arrangements/prices-2026.toml"));
+pub const SHIPPED_PRICES: (&str, &str) = ("prices-2026.toml", include_str!("../../arrangements/prices-2026.toml"));
 
 /// Storage size divided by the size that the trace touches.
 const ROOM: f64 = 1.25;

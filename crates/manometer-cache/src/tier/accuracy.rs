@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 /// The comparisons of the shipped arrangements under the workloads of the cache thesis.
-const RATIOS: &str = include_str!("../../../../arrangements/ratios.json");
+const RATIOS: &str = include_str!("../../arrangements/ratios.json");
 
 /// What a ratio compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

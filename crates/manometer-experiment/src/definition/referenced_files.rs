@@ -52,7 +52,7 @@ mod tests {
     fn files_of_every_run_and_phase_are_referenced() {
         let dir = tempfile::tempdir().unwrap();
         let names = ["a.options", "b.options", "own.properties", "rates.csv"];
-        let options = include_str!("../../../../experiments/rocksdb-thesis.options");
+        let options = include_str!("../../experiments/rocksdb-thesis.options");
         for (name, text) in names.into_iter().zip([options, options, "readproportion=1.0\n", "t_s,ops\n0,5\n"]) {
             fs::write(dir.path().join(name), text).unwrap();
         }

@@ -59,6 +59,7 @@ const COMMANDS: &[&str] = &[
     "schema findings",
     "complete zsh",
     "complete bash",
+    "man OUT",
     "worker",
 ];
 

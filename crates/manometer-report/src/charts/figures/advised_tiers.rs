@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The throughput of each arrangement on the trace, and the cost of each of its MB/s: long bars are good in \
               the upper panel, short ones in the lower. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as \
               RAID 10, bcache-1s-4h0 an SSD in front of four disks.",
-    spec: include_str!("../../../../../charts/advised-tiers.vl.json"),
+    spec: include_str!("../../../charts/advised-tiers.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

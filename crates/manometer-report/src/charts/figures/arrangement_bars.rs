@@ -10,7 +10,7 @@ pub(crate) const CHART: Chart = Chart {
               whiskers are 95 % intervals, where there is one. A bar that would dwarf the others is cut at the edge; \
               its number is the full value. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, \
               bcache-1s-4h0 an SSD in front of four disks.",
-    spec: include_str!("../../../../../charts/arrangement-bars.vl.json"),
+    spec: include_str!("../../../charts/arrangement-bars.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

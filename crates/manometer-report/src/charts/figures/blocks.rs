@@ -15,7 +15,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The mean of the criterion in each block, by round: above as measured, below as a share of w0 in the same \
               round. The dashed line is w0. What the host does to all blocks of a round moves the lines above together and \
               leaves those below where they are; the pressures come from the shares.",
-    spec: include_str!("../../../../../charts/blocks.vl.json"),
+    spec: include_str!("../../../charts/blocks.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The miss ratio (y axis) by the cache's capacity (x axis, logarithmic to base 2). Pale bands are the \
               95 % intervals of estimates from a sample; circles are knees, from which the curve falls less \
               steeply.",
-    spec: include_str!("../../../../../charts/cache-curves.vl.json"),
+    spec: include_str!("../../../charts/cache-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The cost of each arrangement by its parts, and the cost of each unit of its performance: short bars are \
               good. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front \
               of four disks.",
-    spec: include_str!("../../../../../charts/cost-bars.vl.json"),
+    spec: include_str!("../../../charts/cost-bars.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

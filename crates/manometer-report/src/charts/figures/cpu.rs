@@ -11,7 +11,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: None,
     caption: "The cores in use on the whole host by kind, the cores that each workload's process used, and the share \
               of time in which some task waited for a processor, for I/O, or for memory (pressure stall information).",
-    spec: include_str!("../../../../../charts/cpu.vl.json"),
+    spec: include_str!("../../../charts/cpu.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

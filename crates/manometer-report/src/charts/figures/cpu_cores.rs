@@ -17,7 +17,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "A row for each core, time across: dark is idle, bright is busy in programs, in the kernel, with \
               interrupts or stolen by the hypervisor. One bright row among dark ones is a thread that limits all \
               others.",
-    spec: include_str!("../../../../../charts/cpu-cores.vl.json"),
+    spec: include_str!("../../../charts/cpu-cores.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -14,7 +14,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The cumulative distribution of the criterion: the share of a phase's sample intervals (y axis) with at \
               most this value (x axis). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line \
               further to the left is lower.",
-    spec: include_str!("../../../../../charts/criterion-distribution.vl.json"),
+    spec: include_str!("../../../charts/criterion-distribution.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

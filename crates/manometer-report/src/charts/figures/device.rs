@@ -11,7 +11,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The block device's work for the whole host, from the kernel's counters: bytes, requests, the share of \
               time it was busy, and the requests in flight at the end of each sample \
               interval.",
-    spec: include_str!("../../../../../charts/device.vl.json"),
+    spec: include_str!("../../../charts/device.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -12,7 +12,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The device's own log (SMART): how much of the device holds data, the bytes written since the recording \
               began, wear and temperature. A point is a reading. A device that fills up or grows hot slows down, \
               regardless of the workloads.",
-    spec: include_str!("../../../../../charts/device-health.vl.json"),
+    spec: include_str!("../../../charts/device-health.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -13,7 +13,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Lange 2023, Figures 4.8 and 4.17"),
     caption: "The cumulative distribution of the criterion over a phase's sample intervals, a panel for each run, all \
               on the same scale; the dashed line is w0. A steep line is a steady phase.",
-    spec: include_str!("../../../../../charts/distribution-grid.vl.json"),
+    spec: include_str!("../../../charts/distribution-grid.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };
 

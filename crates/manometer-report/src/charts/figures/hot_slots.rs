@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: None,
     caption: "The requests per second for ranges of a cluster's slots (x axis) over time (y axis): bright is hot. A \
               slot that stays hot is a column, a burst is a row.",
-    spec: include_str!("../../../../../charts/hot-slots.vl.json"),
+    spec: include_str!("../../../charts/hot-slots.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

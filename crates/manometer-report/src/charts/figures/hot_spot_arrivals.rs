@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Boza 2018, Figure 5.9"),
     caption: "The requests per second of the node with the most requests in each second. With temporal locality a node \
               is hot for a while; with keys drawn independently the hottest node is always about as hot.",
-    spec: include_str!("../../../../../charts/hot-spot-arrivals.vl.json"),
+    spec: include_str!("../../../charts/hot-spot-arrivals.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
               evenly: whiskers from the least to the most, the box between the quartiles. Computed from the slots of \
               the keys, and where it says so counted by the servers of a real cluster.",
-    spec: include_str!("../../../../../charts/hot-spots.vl.json"),
+    spec: include_str!("../../../charts/hot-spots.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: None,
     caption: "The cumulative distribution of the inter-arrival time (x axis, logarithmic): the share of the requests \
               (y axis) that came at most this long after the request before.",
-    spec: include_str!("../../../../../charts/inter-arrivals.vl.json"),
+    spec: include_str!("../../../charts/inter-arrivals.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

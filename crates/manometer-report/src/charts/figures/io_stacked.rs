@@ -16,7 +16,7 @@ pub(crate) const CHART: Chart = Chart {
               its process where it has no separate group. `others` is the rest of the device's own count: the file \
               system, write-back by the kernel, foreign processes. A gap above a workload means that its share is not \
               known there.",
-    spec: include_str!("../../../../../charts/io-stacked.vl.json"),
+    spec: include_str!("../../../charts/io-stacked.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -10,7 +10,7 @@ pub(crate) const CHART: Chart = Chart {
               line is the median over the trials of a rate. The dashed line is the goal, the dotted one the highest \
               rate that meets it in most of its trials; both axes are logarithmic. A rate below the dashed line misses \
               the goal when the engine reached too little of it.",
-    spec: include_str!("../../../../../charts/latency-against-rate.vl.json"),
+    spec: include_str!("../../../charts/latency-against-rate.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -18,7 +18,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The requests in each time slice by latency (y axis, logarithmic): bright is where most of them \
               are. Two bright bands are two kinds of request: those that waited for the device and those that did not. \
               A tall column is a stall.",
-    spec: include_str!("../../../../../charts/latency-heat-map.vl.json"),
+    spec: include_str!("../../../charts/latency-heat-map.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -17,7 +17,7 @@ pub(crate) const CHART: Chart = Chart {
               of the primary. In an open loop the dotted line is the response time, from when a request was due: its \
               distance to the line of its phase is the waiting that coordinated omission hides. Dashed is w0. A \
               spectrum ends at its phase's last request.",
-    spec: include_str!("../../../../../charts/latency-spectrum.vl.json"),
+    spec: include_str!("../../../charts/latency-spectrum.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -10,7 +10,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Lange 2023, Figure 4.2"),
     caption: "The size of each level of the primary's LSM tree, each on a separate scale; below, the files or runs \
               of all levels, and those under compaction. Empty levels are omitted.",
-    spec: include_str!("../../../../../charts/levels.vl.json"),
+    spec: include_str!("../../../charts/levels.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

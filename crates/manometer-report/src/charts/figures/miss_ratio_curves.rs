@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The miss ratio of reads (y axis) by the cache's memory (x axis). The solid line is the trace; the \
               distance of a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals \
               over the repeats. The panel exact LRU is simulated.",
-    spec: include_str!("../../../../../charts/miss-ratio-curves.vl.json"),
+    spec: include_str!("../../../charts/miss-ratio-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Boza 2018, Figure 5.6"),
     caption: "The same curves, a panel for each load. Each engine has its own approximation of LRU; the distance \
               between engines depends on the load as well.",
-    spec: include_str!("../../../../../charts/miss-ratio-engines.vl.json"),
+    spec: include_str!("../../../charts/miss-ratio-engines.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -22,7 +22,7 @@ pub(crate) const CHART: Chart = Chart {
               line for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. Each \
               combination of what else differs, such as running alone, has a panel. Phases in which instances of one \
               neighbour differ are omitted.",
-    spec: include_str!("../../../../../charts/neighbour-throughput.vl.json"),
+    spec: include_str!("../../../charts/neighbour-throughput.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 

@@ -10,7 +10,7 @@ pub(crate) const CHART: Chart = Chart {
               LRU, and OPT, dotted: it knows the future and is the bound of policies that admit every request. The \
               dashed vertical line is the recommended memory; pale bands are 95 % intervals where a sample of the \
               keys was simulated.",
-    spec: include_str!("../../../../../charts/policy-curves.vl.json"),
+    spec: include_str!("../../../charts/policy-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

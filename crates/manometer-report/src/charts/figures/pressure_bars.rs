@@ -10,7 +10,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: None,
     caption: "The pressure of each phase against the w0 of its own run: orange is harm, blue is help, whiskers are 95 \
               % intervals, where there is one. All panels have the same scale.",
-    spec: include_str!("../../../../../charts/pressure-bars.vl.json"),
+    spec: include_str!("../../../charts/pressure-bars.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };
 

@@ -14,7 +14,7 @@ pub(crate) const CHART: Chart = Chart {
               settings: orange where the first suffers more, blue where it suffers less. A bold number has a 95 % \
               interval on one side of 0; a number without an interval is never bold. The shade is the share of the \
               panel's largest value.",
-    spec: include_str!("../../../../../charts/pressure-differences.vl.json"),
+    spec: include_str!("../../../charts/pressure-differences.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };
 

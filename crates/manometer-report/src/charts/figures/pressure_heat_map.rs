@@ -12,7 +12,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "Each cell is the pressure under one combination of settings: orange is harm, blue is help. Below a \
               number is its 95 % interval, where there is room; a bold number has it on one side of 0. A number \
               without an interval, of a phase too short for one, is never bold. An empty cell was not measured.",
-    spec: include_str!("../../../../../charts/pressure-heat-map.vl.json"),
+    spec: include_str!("../../../charts/pressure-heat-map.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 

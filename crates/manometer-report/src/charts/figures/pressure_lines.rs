@@ -11,7 +11,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The primary's performance in each phase, above, and its pressure against the w0 of its own run, below; a \
               line for each run. Whiskers are 95 % intervals, where there is one. Lines diverge where the difference \
               between the runs matters.",
-    spec: include_str!("../../../../../charts/pressure-lines.vl.json"),
+    spec: include_str!("../../../charts/pressure-lines.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };
 

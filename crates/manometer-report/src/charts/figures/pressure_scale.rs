@@ -19,7 +19,7 @@ pub(crate) const CHART: Chart = Chart {
               a phase that differs significantly from the step's first; a phase without a 95 % interval cannot be \
               tested and is on no step. A dashed whisker is not such an interval: it shows how much the sample \
               intervals vary.",
-    spec: include_str!("../../../../../charts/pressure-scale.vl.json"),
+    spec: include_str!("../../../charts/pressure-scale.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

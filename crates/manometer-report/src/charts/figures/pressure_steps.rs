@@ -14,7 +14,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "Each cell is the growth (orange) or fall (blue) of the pressure when a setting goes from one value to \
               the next, all else the same. A bold number has a 95 % interval on one side of 0; a number without an \
               interval is never bold. Phases of one run share their w0, so their intervals are wider than necessary.",
-    spec: include_str!("../../../../../charts/pressure-steps.vl.json"),
+    spec: include_str!("../../../charts/pressure-steps.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 

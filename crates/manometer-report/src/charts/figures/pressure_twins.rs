@@ -16,7 +16,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "Twin bars for each phase: the pressure on the primary and on each neighbour, each relative to its solo \
               run. Whiskers are 95 % intervals, where there is one. Unequal bars: interference is \
               asymmetric.",
-    spec: include_str!("../../../../../charts/pressure-twins.vl.json"),
+    spec: include_str!("../../../charts/pressure-twins.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 

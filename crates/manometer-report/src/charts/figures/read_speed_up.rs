@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "How many times faster a reader gets its value with the largest cache than with the smallest. A reader \
               waits for its read, and after a miss for the put as well; the store behind the cache is not included. \
               Whiskers are 95 % intervals over the repeats.",
-    spec: include_str!("../../../../../charts/read-speed-up.vl.json"),
+    spec: include_str!("../../../charts/read-speed-up.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -14,7 +14,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The dispatch error: how long after they were due the requests were sent. The box holds half of them, its \
               bar is the median; the line goes from the first percentile to the 99th, the diamond is the 90th, the \
               circle the maximum. Errors below a nanosecond are drawn as one.",
-    spec: include_str!("../../../../../charts/replay-dispatch.vl.json"),
+    spec: include_str!("../../../charts/replay-dispatch.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

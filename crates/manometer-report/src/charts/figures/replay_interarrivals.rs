@@ -13,7 +13,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Boza 2018, Figure 5.3"),
     caption: "The cumulative distributions of the inter-arrival time (x axis), of the trace and of its replay. The \
               widest vertical distance between the two lines is the Kolmogorov-Smirnov distance.",
-    spec: include_str!("../../../../../charts/replay-interarrivals.vl.json"),
+    spec: include_str!("../../../charts/replay-interarrivals.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

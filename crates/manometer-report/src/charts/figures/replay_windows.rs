@@ -12,7 +12,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Boza 2018, Figure 5.4"),
     caption: "The requests in each window of time, of the trace and of its replay. Where the replay lost a burst, the \
               lines separate.",
-    spec: include_str!("../../../../../charts/replay-windows.vl.json"),
+    spec: include_str!("../../../charts/replay-windows.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("dos Santos 2015, Figure 6.6"),
     caption: "The shares of reads and writes in the requests that a simulated host sends to its devices after the \
               warm-up, by number and by bytes. What its memory answers is not among them.",
-    spec: include_str!("../../../../../charts/request-mix.vl.json"),
+    spec: include_str!("../../../charts/request-mix.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

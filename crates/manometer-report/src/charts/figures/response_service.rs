@@ -15,7 +15,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "Each line goes through the percentiles of one phase: the service time, from when a request was sent \
               (x axis), and the response time, from when it was due (y axis). On the dashed line no request waited \
               before it was sent; the distance above it is waiting, which coordinated omission hides.",
-    spec: include_str!("../../../../../charts/response-service.vl.json"),
+    spec: include_str!("../../../charts/response-service.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -10,7 +10,7 @@ pub(crate) const CHART: Chart = Chart {
               (y axis) with at most this many other keys since the last request for the same key. A line ends below \
               100 %: the rest are first requests for their key. It is also the hit ratio of an LRU cache with room for \
               that many keys.",
-    spec: include_str!("../../../../../charts/reuse-distance.vl.json"),
+    spec: include_str!("../../../charts/reuse-distance.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -12,7 +12,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: None,
     caption: "A panel for every two counters, the first on the y axis, the second on the x axis; each point is a \
               sample interval, coloured by phase. Points along a line: the two correlate. A cloud: they do not.",
-    spec: include_str!("../../../../../charts/scatter-matrix.vl.json"),
+    spec: include_str!("../../../charts/scatter-matrix.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The distance from the start of each request to that of the one before, and the size of the requests, as \
               a simulated host sends them to its devices after the warm-up. A bar stands for a power of two up to the \
               next.",
-    spec: include_str!("../../../../../charts/seeks-and-sizes.vl.json"),
+    spec: include_str!("../../../charts/seeks-and-sizes.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Boza 2018, Figure 5.8"),
     caption: "The trace with values spread evenly over the slab classes, and with all values of their mean size. \
               Whiskers are 95 % intervals over the repeats.",
-    spec: include_str!("../../../../../charts/slab-sizes.vl.json"),
+    spec: include_str!("../../../charts/slab-sizes.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

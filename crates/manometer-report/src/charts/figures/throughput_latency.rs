@@ -18,7 +18,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "Each point is a phase: the primary's throughput (x axis, with its 95 % interval) and latency (y axis, \
               logarithmic); the square is w0. The lower right is best. Points that rise without moving to the right: \
               the store is saturated, and requests only wait longer. Lines connect consecutive phases.",
-    spec: include_str!("../../../../../charts/throughput-latency.vl.json"),
+    spec: include_str!("../../../charts/throughput-latency.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 

@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("dos Santos 2015, Figure 6.1"),
     caption: "The bytes read from and written to each tier, by purpose: the requests themselves, and the migration \
               between the tiers that they cause.",
-    spec: include_str!("../../../../../charts/tier-flows.vl.json"),
+    spec: include_str!("../../../charts/tier-flows.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

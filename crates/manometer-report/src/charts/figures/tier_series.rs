@@ -9,7 +9,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "Hits in memory and on the SSD, and below them the throughput with the bytes that the disks and the SSD \
               read and write, over simulated time. The warm-up is shaded. `promoted` is copied to the SSD, `written \
               back` from it to the disks; both count at the disks and at the SSD too.",
-    spec: include_str!("../../../../../charts/tier-series.vl.json"),
+    spec: include_str!("../../../charts/tier-series.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -12,7 +12,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("Lange 2023, Figures 4.1, 4.3 to 4.5 and 4.7"),
     caption: "The primary's throughput above, the neighbours' throughput below it, the engine's compactions below \
               that. Bands are phases; where a line breaks, nothing was measured.",
-    spec: include_str!("../../../../../charts/timeline.vl.json"),
+    spec: include_str!("../../../charts/timeline.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

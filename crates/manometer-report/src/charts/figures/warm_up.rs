@@ -11,7 +11,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: Some("dos Santos 2015, Figures 6.2 and 6.3"),
     caption: "The hit ratio of the engine's cache, above, and the primary's throughput, below, with the warm-up. While \
               the hit ratio still climbs, the cache is not warm: the run measures how it fills.",
-    spec: include_str!("../../../../../charts/warm-up.vl.json"),
+    spec: include_str!("../../../charts/warm-up.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 

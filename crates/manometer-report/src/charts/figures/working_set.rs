@@ -8,7 +8,7 @@ pub(crate) const CHART: Chart = Chart {
     origin: None,
     caption: "The working set: the distinct keys or bytes requested in a window of this many requests, or of this \
               length (x axis), the mean over all such windows of the trace; both scales are logarithmic.",
-    spec: include_str!("../../../../../charts/working-set.vl.json"),
+    spec: include_str!("../../../charts/working-set.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 

@@ -16,7 +16,7 @@ pub(crate) const CHART: Chart = Chart {
     caption: "The engine's write amplification (y axis) by the size of the database (x axis), from the start of each \
               run to the point at its end; a compaction that shrinks the database takes the line back. Where a line \
               climbs, the engine writes more bytes for each byte put as the database grows.",
-    spec: include_str!("../../../../../charts/write-amplification-size.vl.json"),
+    spec: include_str!("../../../charts/write-amplification-size.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 
