@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release try-release wheel book bench docs gallery audit soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release try-release wheel book bench docs gallery notebooks audit soak python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -105,6 +105,11 @@ docs:
 audit:
 	cargo deny --locked check
 	tools/audit_python
+
+# The notebooks of the manual, executed and written with their outputs.
+notebooks: wheel
+	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(dist)/*.whl
+	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/execute_notebooks.py
 
 # Every chart from real recordings and traces in the directory DATA: docs/gallery.md and gallery.html.
 gallery: wheel
