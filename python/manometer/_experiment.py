@@ -34,10 +34,19 @@ _WORDS = 30
 class Experiment:
     """An experiment: primary, neighbours, device, plan and sweep (docs/experiment.md).
 
-    ```python
-    experiment = manometer.Experiment("experiments/quick.toml", changes={"plan.rounds": 40})
-    recording = experiment.run("results/quick")
-    ```
+    >>> experiment = manometer.Experiment(
+    ...     {
+    ...         "name": "short",
+    ...         "interval": "100ms",
+    ...         "device": {"directory": "data"},
+    ...         "primary": {"engine": "null", "workload": "ycsb-b", "records": 1000},
+    ...     },
+    ...     changes={"plan.phase": "1s"},
+    ... )
+    >>> experiment.plan()["runs"][0]["plan"]["phases"][0]["id"]
+    'w0'
+    >>> experiment.run("recording", progress=False).status
+    'complete'
     """
 
     def __init__(
@@ -174,7 +183,23 @@ class Experiment:
 
 
 class Run:
-    """A run in progress, within its `with` block."""
+    """A run in progress, within its `with` block.
+
+    >>> recording = manometer.demo()
+    >>> experiment = manometer.Experiment(
+    ...     {
+    ...         "name": "short",
+    ...         "interval": "100ms",
+    ...         "device": {"directory": "data"},
+    ...         "primary": {"engine": "null", "workload": "ycsb-b", "records": 1000},
+    ...         "plan": {"phase": "1s"},
+    ...     }
+    ... )
+    >>> with experiment.start("recording", progress=False) as run:
+    ...     phases = [event.id for event in run if isinstance(event, manometer.events.PhaseBegun)]
+    >>> phases
+    ['w0']
+    """
 
     def __init__(self, experiment: Experiment, out: Path, options: Sequence[str], progress: bool) -> None:
         """Created by `Experiment.start`."""

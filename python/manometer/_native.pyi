@@ -20,6 +20,10 @@ class Frame:
 
     Libraries with the Arrow PyCapsule interface accept it without a copy: `polars.DataFrame(frame)`,
     `pyarrow.table(frame)`, `pandas.DataFrame.from_arrow(frame)`. A gap is null: it was not measured.
+
+    >>> frame = manometer.cache.simulate([1, 2, 1], "lru", 2)
+    >>> frame.rows()[0]["misses"]
+    2
     """
 
     @property
@@ -110,7 +114,8 @@ _Entry: TypeAlias = tuple[int, int, int, int, int, int, int, bytes | None]
 _Who: TypeAlias = tuple[int, int, Sequence[int], int]
 
 @final
-class Ticket: ...
+class Ticket:
+    """What `PathCache.ticket` remembers from before a look-up."""
 
 @final
 class OpenChange:

@@ -40,9 +40,9 @@ def program() -> str:
 def command(*arguments: str | PathLike[str]) -> Any:
     """Runs `manometer ARGUMENTS --format json` and returns its document: replays, single workloads, `doctor` …
 
-    ```python
-    manometer.command("doctor", ".")["checks"]
-    ```
+    >>> document = manometer.command("engines")
+    >>> "rlsm" in [engine["name"] for engine in document["engines"]]
+    True
 
     Raises:
         ProgramError: the program is missing, the request was invalid, or the work failed; with the program's message.

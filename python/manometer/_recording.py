@@ -30,6 +30,10 @@ class Finding:
             phases, or the tail of latencies; None where it threatens nothing.
         strength: how strongly: a fatal threat rules the conclusion out, a serious one may have changed it, a minor one
             limits how far it can be generalised.
+
+    >>> finding = manometer.demo().findings[0]
+    >>> finding.severity in ("info", "warning", "error")
+    True
     """
 
     id: str
@@ -54,6 +58,10 @@ class Reason:
         phases: the phases it is about; empty if it is about the whole recording.
         clause: what happened, as a clause: "the processors were saturated".
         text: what it means and what to do.
+
+    >>> reason = manometer.demo().verdict.reasons[0]
+    >>> reason.id, reason.clause
+    ('cpu-saturated', 'the processors were saturated')
     """
 
     id: str
@@ -75,6 +83,10 @@ class Verdict:
         reasons: what threatens the conclusion, the greatest threat first.
         about: the conclusion that it is about: "pressure", "performance" where nothing can be compared with a `w0`, or
             "nothing" where nothing was measured.
+
+    >>> verdict = manometer.demo().verdict
+    >>> verdict.grade, verdict.about
+    ('void', 'pressure')
     """
 
     grade: Literal["sound", "indicative", "void"]
@@ -85,10 +97,11 @@ class Verdict:
 class Summary(Table, dict[str, Any]):
     """The analysis of a recording, as in `summary.json`: a dictionary, and a table of its phases.
 
-    ```python
-    summary = manometer.open("recording").summary
-    summary["criterion"], summary.to_polars()
-    ```
+    >>> summary = manometer.demo().summary
+    >>> summary["criterion"]["unit"]
+    'ops/s'
+    >>> summary.to_polars().columns[:3]
+    ['phase', 'label', 'performance']
     """
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -110,9 +123,19 @@ class Summary(Table, dict[str, Any]):
 class Comparison(Table, dict[str, Any]):
     """What `compare` returns: a dictionary, and a table of the compared phases.
 
-    ```python
-    manometer.compare("before", "after").to_pandas()
-    ```
+    >>> for out in ("before", "after"):
+    ...     experiment = manometer.Experiment(
+    ...         {
+    ...             "name": "short",
+    ...             "interval": "100ms",
+    ...             "device": {"directory": "data"},
+    ...             "primary": {"engine": "null", "workload": "ycsb-b", "records": 1000},
+    ...             "plan": {"phase": "1s"},
+    ...         }
+    ...     )
+    ...     _ = experiment.run(out, progress=False)
+    >>> manometer.compare("before", "after").to_polars()["id"].to_list()
+    ['w0']
     """
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -137,6 +160,12 @@ class Recording(Table):
 
     The recording of a run that was killed, or lost power, can be opened too: its `status` is "cut", `damage` and
     `findings` describe what is missing, and a phase that was not measured to its end is a gap.
+
+    >>> recording = manometer.demo()
+    >>> recording.status, recording.damage
+    ('complete', [])
+    >>> [row["label"] for row in recording.phases.rows()][:2]
+    ['no neighbour', 'writer.iodepth = 1']
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -288,6 +317,10 @@ class Recordings(Table, Sequence[Recording]):
     """A sequence of recordings: the runs of a sweep, or any others.
 
     As a table it has a row for each phase of each: the columns of `phases`, then the pressure.
+
+    >>> both = manometer.Recordings([manometer.demo("one"), manometer.demo("two")])
+    >>> sorted({row["run"] for row in both.phases.rows()})
+    ['one', 'two']
     """
 
     def __init__(self, recordings: Iterable[Recording], *, skipped: Iterable[Path] = ()) -> None:
@@ -411,6 +444,10 @@ def open(path: str | PathLike[str]) -> Recording | Recordings:
 
     Raises:
         RecordingError: there is none, one cannot be read, or a newer version wrote it.
+
+    >>> _ = manometer.demo("a-recording")
+    >>> manometer.open("a-recording").status
+    'complete'
     """
     path = Path(path)
     if not path.is_dir():
@@ -424,12 +461,11 @@ def open(path: str | PathLike[str]) -> Recording | Recordings:
 def demo(path: str | PathLike[str] = "demo") -> Recording:
     """Opens the recording that comes with the package; first writes it into the directory `path` if there is none.
 
-    ```python
-    manometer.demo().headline
-    ```
-
     Raises:
         RecordingError: it cannot be written, or `path` is something else.
+
+    >>> manometer.demo().sources[:3]
+    ['conductor', 'cpu', 'cpu.cores']
     """
     if not Path(path).exists():
         _native.write_demo(path)
@@ -449,5 +485,20 @@ def compare(*paths: str | PathLike[str], bound: float = 0.05) -> Comparison:
 
     Raises:
         CompareError: they have nothing in common, one is given twice, or one cannot be read.
+
+    >>> for out in ("before", "after"):
+    ...     experiment = manometer.Experiment(
+    ...         {
+    ...             "name": "short",
+    ...             "interval": "100ms",
+    ...             "device": {"directory": "data"},
+    ...             "primary": {"engine": "null", "workload": "ycsb-b", "records": 1000},
+    ...             "plan": {"phase": "1s"},
+    ...         }
+    ...     )
+    ...     _ = experiment.run(out, progress=False)
+    >>> compared = manometer.compare("before", "after")
+    >>> {phase["verdict"] for phase in compared["phases"]} <= {"same", "different", "unknown"}
+    True
     """
     return Comparison(json.loads(_native.compare(paths, bound)))

@@ -28,9 +28,8 @@ class Table:
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row for each phase; a gap is missing. Needs pandas.
 
-        ```python
-        manometer.open("recording").to_pandas()
-        ```
+        >>> list(manometer.demo().to_pandas().columns[:3])
+        ['phase', 'label', 'kind']
         """
         import pandas  # pyright: ignore[reportMissingTypeStubs]
 
@@ -39,9 +38,8 @@ class Table:
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame with a row for each phase; a gap is null. Needs polars.
 
-        ```python
-        manometer.open("recording").to_polars()
-        ```
+        >>> manometer.demo().to_polars().columns[:3]
+        ['phase', 'label', 'kind']
         """
         import polars
 

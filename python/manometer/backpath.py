@@ -55,7 +55,11 @@ _CAPABILITIES: tuple[Capability, ...] = ("dac_override", "dac_read_search", "fow
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who looks up. Equal credentials share what they were granted; different ones never do."""
+    """Who looks up. Equal credentials share what they were granted; different ones never do.
+
+    >>> manometer.backpath.Credentials(uid=1000, gid=1000) == manometer.backpath.Credentials(1000, 1000)
+    True
+    """
 
     uid: int
     """The user."""
@@ -84,7 +88,11 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is at the end of a path."""
+    """What is at the end of a path.
+
+    >>> manometer.backpath.Entry(1, "directory", mode=0o755).kind
+    'directory'
+    """
 
     inode: int
     """The object's number, the same for all its names."""
@@ -116,7 +124,18 @@ def _entry(values: tuple[int, int, int, int, int, int, int, bytes | None]) -> En
 
 
 class Store(Protocol):
-    """The slow side: whoever knows the directories. Exceptions pass through `PathCache.resolve`."""
+    """The slow side: whoever knows the directories. Exceptions pass through `PathCache.resolve`.
+
+    >>> class Names:
+    ...     def root(self):
+    ...         return manometer.backpath.Entry(1, "directory", mode=0o755)
+    ...
+    ...     def look_up(self, directory, name):
+    ...         return manometer.backpath.Entry(2) if (directory.inode, name) == (1, b"file") else None
+    >>> reader = manometer.backpath.Credentials(uid=1000, gid=1000)
+    >>> manometer.backpath.PathCache().resolve("/file", reader, Names()).entry.inode
+    2
+    """
 
     def root(self) -> Entry:
         """Returns the root directory."""
@@ -149,7 +168,12 @@ class _NativeStore:
 
 @dataclass(frozen=True)
 class Found:
-    """What the cache knows of a path."""
+    """What the cache knows of a path.
+
+    >>> reader = manometer.backpath.Credentials(uid=1000, gid=1000)
+    >>> manometer.backpath.PathCache().lookup("/srv", reader)
+    Found(answer='miss', path=b'', entry=None)
+    """
 
     answer: Literal["hit", "negative", "prefix", "miss"]
     """hit: the object; negative: there is nothing; prefix: only a directory on the way is known; miss: nothing is."""
@@ -161,7 +185,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a path led to, and what it cost."""
+    """What a path led to, and what it cost.
+
+    >>> entry = manometer.backpath.Entry(7)
+    >>> manometer.backpath.Resolved(entry, b"/srv", probes=1, look_ups=0).entry.inode
+    7
+    """
 
     entry: Entry
     """The object."""
@@ -182,6 +211,10 @@ class Change:
 
     In the block, what changes is looked up in the store and not kept; after it, nobody is answered by what was there
     before.
+
+    >>> cache = manometer.backpath.PathCache()
+    >>> with cache.renaming("/old", "/new"):
+    ...     pass  # rename it in the store
     """
 
     def __init__(
@@ -218,7 +251,16 @@ class Change:
 
 
 class PathCache:
-    """A cache of paths. A change of the store that is not reported to it leaves it stale."""
+    """A cache of paths. A change of the store that is not reported to it leaves it stale.
+
+    >>> cache = manometer.backpath.PathCache(capacity=1000)
+    >>> reader = manometer.backpath.Credentials(uid=1000, gid=1000)
+    >>> ticket = cache.ticket("/file")
+    >>> cache.insert("/file", manometer.backpath.Entry(2), reader, ticket=ticket)
+    True
+    >>> cache.lookup("/file", reader).answer
+    'hit'
+    """
 
     def __init__(self, capacity: int = 100_000, *, grants: int = 5, seed: int | None = None) -> None:
         """Creates an empty cache.

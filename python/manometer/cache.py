@@ -31,7 +31,12 @@ Requests: TypeAlias = "trace.Trace | str | PathLike[str] | Words"
 
 
 class Parameter(TypedDict):
-    """A parameter of a policy: `mq:lifetime=5000`."""
+    """A parameter of a policy: `mq:lifetime=5000`.
+
+    >>> (mq,) = [policy for policy in manometer.cache.policies() if policy["name"] == "mq"]
+    >>> "lifetime" in [parameter["name"] for parameter in mq["parameters"]]
+    True
+    """
 
     name: str
     meaning: str
@@ -41,7 +46,11 @@ class Parameter(TypedDict):
 
 
 class Policy(TypedDict):
-    """A replacement policy and its source."""
+    """A replacement policy and its source.
+
+    >>> manometer.cache.policies()[0]["name"]
+    'opt'
+    """
 
     name: str
     about: str
@@ -50,7 +59,11 @@ class Policy(TypedDict):
 
 
 def policies() -> list[Policy]:
-    """Returns every policy with its parameters and its source."""
+    """Returns every policy with its parameters and its source.
+
+    >>> {"lru", "arc", "s3-fifo"} <= {policy["name"] for policy in manometer.cache.policies()}
+    True
+    """
     return json.loads(_native.policies())
 
 
@@ -91,6 +104,10 @@ def simulate(
     Raises:
         CacheError: an unknown policy or parameter, a capacity below 1, or arrays of different lengths.
         TraceError: the trace cannot be read. Later damage is a `DamagedTraceWarning`.
+
+    >>> simulated = manometer.cache.simulate([1, 2, 3, 1, 2, 3], "lru", [2, 3])
+    >>> [(row["capacity"], row["misses"]) for row in simulated.rows()]
+    [(2, 6), (3, 3)]
     """
     source, requested = _requested(requests, sizes, writes, times_ns, block_bytes, by_size)
     frame, damage = _native.simulate(requested, _policies(policies), _capacities(capacities), by_size, seed)
@@ -140,6 +157,10 @@ def curves(
     Raises:
         CacheError: as in `simulate`; or both `rate` and `samples` are given, or `rate` is out of range.
         TraceError: the trace cannot be read. Later damage is a `DamagedTraceWarning`.
+
+    >>> curve = manometer.cache.curves([1, 2, 3, 1, 2, 3], capacities=[2, 3])
+    >>> [(row["capacity"], row["miss_ratio"]) for row in curve.rows()]
+    [(2, 1.0), (3, 0.5)]
     """
     if rate is not None and samples is not None:
         raise CacheError("both rate and samples are given: give one of them")

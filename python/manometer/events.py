@@ -27,7 +27,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RunBegun:
-    """A run begins: number `run` of `runs`, the settings of the sweep, the recording and the approximate length."""
+    """A run begins: number `run` of `runs`, the settings of the sweep, the recording and the approximate length.
+
+    >>> line = '{"event":"run","run":1,"runs":2,"settings":{},"path":"runs/001","seconds":60.0}'
+    >>> manometer.events.parse(line).runs
+    2
+    """
 
     run: int
     runs: int
@@ -38,7 +43,11 @@ class RunBegun:
 
 @dataclass(frozen=True)
 class Preparing:
-    """A workload prepares its database or files: `done` of `total`."""
+    """A workload prepares its database or files: `done` of `total`.
+
+    >>> manometer.events.parse('{"event":"preparing","workload":"primary","what":"loading","done":1,"total":4}').total
+    4
+    """
 
     workload: str
     what: str
@@ -48,14 +57,22 @@ class Preparing:
 
 @dataclass(frozen=True)
 class Ready:
-    """A workload is prepared."""
+    """A workload is prepared.
+
+    >>> manometer.events.parse('{"event":"ready","workload":"primary"}')
+    Ready(workload='primary')
+    """
 
     workload: str
 
 
 @dataclass(frozen=True)
 class PhaseBegun:
-    """A phase begins; its length in seconds includes settling."""
+    """A phase begins; its length in seconds includes settling.
+
+    >>> manometer.events.parse('{"event":"phase","id":"w0","label":"alone","seconds":30.0}').id
+    'w0'
+    """
 
     id: str
     label: str
@@ -64,7 +81,11 @@ class PhaseBegun:
 
 @dataclass(frozen=True)
 class Sample:
-    """A workload's last sample: its performance in `unit`, and the 99th percentile of its latency."""
+    """A workload's last sample: its performance in `unit`, and the 99th percentile of its latency.
+
+    >>> manometer.events.parse('{"event":"rate","workload":"primary","rate":5.0,"unit":"ops/s","p99_us":null}')
+    Sample(workload='primary', rate=5.0, unit='ops/s', p99_us=None)
+    """
 
     workload: str
     rate: float
@@ -74,7 +95,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Tick:
-    """A sample interval has passed; the seconds left."""
+    """A sample interval has passed; the seconds left.
+
+    >>> manometer.events.parse('{"event":"beat","phase_left_s":1.0,"run_left_s":9.0}').run_left_s
+    9.0
+    """
 
     phase_left_s: float
     run_left_s: float
@@ -82,7 +107,11 @@ class Tick:
 
 @dataclass(frozen=True)
 class Ended:
-    """A workload ended by itself before the end of the plan."""
+    """A workload ended by itself before the end of the plan.
+
+    >>> manometer.events.parse('{"event":"ended","workload":"writer","text":"status 0"}').workload
+    'writer'
+    """
 
     workload: str
     text: str
@@ -90,7 +119,11 @@ class Ended:
 
 @dataclass(frozen=True)
 class Failed:
-    """A workload failed."""
+    """A workload failed.
+
+    >>> manometer.events.parse('{"event":"failed","workload":"writer","text":"no space left"}').text
+    'no space left'
+    """
 
     workload: str
     text: str
@@ -98,7 +131,11 @@ class Failed:
 
 @dataclass(frozen=True)
 class Note:
-    """Any other line of the program."""
+    """Any other line of the program.
+
+    >>> manometer.events.parse("Preparing ...")
+    Note(text='Preparing ...')
+    """
 
     text: str
 

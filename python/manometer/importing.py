@@ -24,6 +24,20 @@ def storiks(*files: Paths, out: Paths) -> Recording | Recordings:
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
+
+    >>> from pathlib import Path
+    >>> ycsb = "Task ycsb[0], stdout: 2026-11-22 10:00:"
+    >>> log = [
+    ...     "storiks version: 0.1",
+    ...     'parameters: --duration="1" --num_ydbs="1" --stats_interval="2"',
+    ...     f"{ycsb}02:000 2 sec: 100 operations; 50 current ops/sec; [READ: Count=100, Max=9, Min=1, Avg=2]",
+    ...     f"{ycsb}04:000 4 sec: 220 operations; 60 current ops/sec; [READ: Count=120, Max=9, Min=1, Avg=2]",
+    ... ]
+    >>> _ = Path("log.out").write_text(
+    ...     "".join(f"[2026-11-22 10:00:{2 * number:02}.000] [info] {line}\\n" for number, line in enumerate(log))
+    ... )
+    >>> manometer.importing.storiks("log.out", out="imported").phases.rows()[0]["performance"]
+    55.0
     """
     return _import("storiks", files, out)
 
@@ -33,6 +47,14 @@ def ycsb(*files: Paths, out: Paths) -> Recording | Recordings:
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
+
+    >>> from pathlib import Path
+    >>> _ = Path("ycsb.txt").write_text(
+    ...     "2026-11-22 10:00:02:000 2 sec: 100 operations; 50 current ops/sec; "
+    ...     "[READ: Count=100, Max=9, Min=1, Avg=2, 90=3, 99=4, 99.9=5, 99.99=6]\\n"
+    ... )
+    >>> manometer.importing.ycsb("ycsb.txt", out="imported").phases.rows()[0]["unit"]
+    'ops/s'
     """
     return _import("ycsb", files, out)
 
@@ -42,6 +64,16 @@ def db_bench(*files: Paths, out: Paths) -> Recording | Recordings:
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
+
+    >>> from pathlib import Path
+    >>> _ = Path("db_bench.txt").write_text(
+    ...     "2026/11/22-00:05:07 ... thread 0: (41000,41000) ops and (41000,41000) ops/second in (1.0,1.0) seconds\\n"
+    ...     "2026/11/22-00:05:08 ... thread 0: (40000,81000) ops and (40000,40500) ops/second in (1.0,2.0) seconds\\n"
+    ...     "readrandom   :      24.691 micros/op 40500 ops/sec 2.000 seconds 81000 operations;    4.5 MB/s\\n"
+    ... )
+    >>> (phase,) = manometer.importing.db_bench("db_bench.txt", out="imported").phases.rows()
+    >>> phase["label"], phase["performance"]
+    ('readrandom', 40500.0)
     """
     return _import("db_bench", files, out)
 
@@ -51,6 +83,12 @@ def fio(*files: Paths, out: Paths) -> Recording | Recordings:
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
+
+    >>> from pathlib import Path
+    >>> _ = Path("job_bw.1.log").write_text("1000, 1024, 0, 0, 0\\n2000, 3072, 0, 0, 0\\n")
+    >>> (phase,) = manometer.importing.fio("job_bw.1.log", out="imported").phases.rows()
+    >>> phase["performance"], phase["unit"]
+    (2.0, 'MiB/s')
     """
     return _import("fio", files, out)
 
@@ -60,6 +98,14 @@ def resctl_bench(*files: Paths, out: Paths) -> Recording | Recordings:
 
     Raises:
         ImportFileError: a file has another format, cannot be read, or `out` is not empty.
+
+    >>> import json
+    >>> from pathlib import Path
+    >>> job = {"spec": {"kind": "storage"}, "period": [100, 160], "record": {}, "result": {"mem_offload_factor": 1.5}}
+    >>> _ = Path("result.json").write_text(json.dumps([job]))
+    >>> recording = manometer.importing.resctl_bench("result.json", out="imported")
+    >>> [row["label"] for row in recording.phases.rows()]
+    ['storage']
     """
     return _import("resctl-bench", files, out)
 
@@ -69,6 +115,16 @@ def flags(path: Paths) -> str:
 
     Raises:
         ImportFileError: it has another format, or includes a file that cannot be read.
+
+    >>> from pathlib import Path
+    >>> _ = Path("short.flags").write_text("--num_ydbs=1\\n--ydb_workload=workloadb\\n--duration=15\\n")
+    >>> print(manometer.importing.flags("short.flags"))
+    name = "short"
+    ...
+    [primary]
+    engine = "rocksdb"
+    workload = "ycsb-b"
+    ...
     """
     return _native.experiment_of_flags(path)
 

@@ -51,7 +51,15 @@ _mapping_of: dict[int, Mapping] = {}
 
 
 class Mapping:
-    """A mapped file. Threads may share it."""
+    """A mapped file. Threads may share it.
+
+    >>> with manometer.recycle.open("numbers.f32", "w+", size=4096) as mapping:
+    ...     numbers = mapping.array("float32")
+    ...     numbers[:3] = 1, 2, 3
+    ...     float(numbers.sum())
+    ...     del numbers  # a mapping with arrays cannot be closed
+    6.0
+    """
 
     def __init__(self, native: _native.Mapping, writable: bool) -> None:
         """Created by `open`."""
@@ -235,6 +243,12 @@ def open(
         RecycleError: the file cannot be opened, the system lacks or forbids userfaultfd, an option is out of bounds, or
             another mapping of this process excludes this one; an existing file is then as before.
         ValueError: the mode is none of these, `size` is given without mode "w+", or not given with it.
+
+    >>> with manometer.recycle.open("bytes", "w+", size=8192, memory=16 << 10) as mapping:
+    ...     mapping.write(4096, b"text")
+    >>> with manometer.recycle.open("bytes") as mapping:
+    ...     mapping.read(4096, 4)
+    b'text'
     """
     if mode not in _MODES:
         raise ValueError(f"the mode is {mode!r}: it is one of {', '.join(map(repr, _MODES))}")

@@ -91,7 +91,15 @@ def _each(pairs: _native.Pairs) -> Iterator[tuple[bytes, bytes]]:
 
 
 class Snapshot(_Readable):
-    """A snapshot of a database; valid while the database is open."""
+    """A snapshot of a database; valid while the database is open.
+
+    >>> with manometer.rlsm.open("database") as database:
+    ...     database[b"apple"] = b"green"
+    ...     before = database.snapshot()
+    ...     database[b"apple"] = b"red"
+    ...     before[b"apple"], database[b"apple"]
+    (b'green', b'red')
+    """
 
     def __init__(self, database: _native.Database, at: _native.Snapshot) -> None:
         """Created by `Database.snapshot`."""
@@ -100,7 +108,15 @@ class Snapshot(_Readable):
 
 
 class Batch:
-    """A batch of writes, applied atomically when its block ends; dropped if the block raises an exception."""
+    """A batch of writes, applied atomically when its block ends; dropped if the block raises an exception.
+
+    >>> with manometer.rlsm.open("database") as database:
+    ...     with database.batch() as batch:
+    ...         batch[b"apple"] = b"green"
+    ...         batch[b"pear"] = b"yellow"
+    ...     list(database)
+    [b'apple', b'pear']
+    """
 
     def __init__(self, database: _native.Database) -> None:
         """Created by `Database.batch`."""
@@ -138,7 +154,14 @@ class Batch:
 
 
 class Database(_Readable):
-    """An open database: a persistent, ordered mapping from bytes to bytes."""
+    """An open database: a persistent, ordered mapping from bytes to bytes.
+
+    >>> with manometer.rlsm.open("database") as database:
+    ...     database[b"apple"] = b"green"
+    ...     database[b"pear"] = b"yellow"
+    ...     list(database.range(b"b"))
+    [(b'pear', b'yellow')]
+    """
 
     def __init__(self, native: _native.Database) -> None:
         """Created by `open`."""
@@ -237,6 +260,12 @@ def open(
 
     Raises:
         DatabaseError: it is open elsewhere, damaged, an option is out of bounds, or the file system refuses.
+
+    >>> with manometer.rlsm.open("database", sync=1.0) as database:
+    ...     database[b"key"] = b"value"
+    >>> with manometer.rlsm.open("database", read_only=True) as database:
+    ...     database[b"key"]
+    b'value'
     """
     if isinstance(sync, str):
         sync_s = {"always": 0.0, "never": -1.0}.get(sync)
@@ -252,5 +281,9 @@ def verify(path: str | PathLike[str]) -> list[str]:
 
     Raises:
         DatabaseError: there is no database, or it is open.
+
+    >>> manometer.rlsm.open("database").close()
+    >>> manometer.rlsm.verify("database")
+    []
     """
     return _native.verify(path)

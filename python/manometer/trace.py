@@ -21,7 +21,13 @@ __all__ = ["Info", "Sizes", "Trace", "Written"]
 
 
 class Sizes(TypedDict):
-    """The sizes of requests in bytes."""
+    """The sizes of requests in bytes.
+
+    >>> from pathlib import Path
+    >>> _ = Path("trace.csv").write_text("time_s,key,value_size,op\\n0,1,100,get\\n2,1,100,put\\n")
+    >>> manometer.trace.open("trace.csv").info()["value_size"]["sum"]
+    200.0
+    """
 
     min: int
     mean: float
@@ -36,6 +42,12 @@ class Info(TypedDict):
     `span_s` is in seconds; `footprint_bytes` is the size of all keys with their values, or the number of different
     bytes of devices. `standard_errors` has an entry for each estimate; beyond 4 million keys their number is one.
     `damage` names the damage that ended the trace; all else covers the requests before it.
+
+    >>> from pathlib import Path
+    >>> _ = Path("trace.csv").write_text("time_s,key,value_size,op\\n0,1,100,get\\n2,1,100,put\\n")
+    >>> info = manometer.trace.open("trace.csv").info()
+    >>> info["requests"], info["keys"], info["span_s"]
+    (2, 1, 2.0)
     """
 
     requests: int
@@ -56,7 +68,13 @@ class Info(TypedDict):
 
 
 class Written(TypedDict):
-    """The number of requests written, the format, and the number of requests that lost each field."""
+    """The number of requests written, the format, and the number of requests that lost each field.
+
+    >>> from pathlib import Path
+    >>> _ = Path("trace.csv").write_text("time_s,key,value_size,op\\n0,1,100,get\\n2,1,100,put\\n")
+    >>> manometer.trace.open("trace.csv").convert("trace.parquet")
+    {'requests': 2, 'format': 'parquet', 'losses': {}}
+    """
 
     requests: int
     format: str
@@ -69,6 +87,15 @@ class Trace:
     It is an Arrow stream: `polars.DataFrame(trace)` reads all of it, `batches` reads it in batches. Columns: `time_ns`
     since the trace's zero, `op`, `key` (a number, or the hash of its text), `key_text`, `key_size` and `value_size` in
     bytes, `client`, `ttl_s`, `offset` in bytes, `device`, `succeeded`; null if the trace has no value.
+
+    >>> from pathlib import Path
+    >>> _ = Path("trace.csv").write_text("time_s,key,value_size,op\\n0,1,100,get\\n2,1,100,put\\n")
+    >>> trace = manometer.trace.open("trace.csv")
+    >>> [(row["op"], row["key"]) for row in trace.head().rows()]
+    [('get', 1), ('put', 1)]
+    >>> import polars
+    >>> polars.DataFrame(trace.slice(from_s=1))["op"].to_list()
+    ['put']
     """
 
     def __init__(self, native: _native.Trace) -> None:
@@ -186,5 +213,10 @@ def open(
 
     Raises:
         TraceError: the file does not exist, or its format is unknown.
+
+    >>> from pathlib import Path
+    >>> _ = Path("trace.csv").write_text("time_s,key,value_size,op\\n0,1,100,get\\n2,1,100,put\\n")
+    >>> manometer.trace.open("trace.csv").format
+    'csv'
     """
     return Trace(_native.open_trace(path, format, columns, delimiter, time_unit))

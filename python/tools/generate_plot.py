@@ -50,10 +50,22 @@ def function(chart: dict[str, Any]) -> str:
         for column in chart["columns"]:
             unit = f" [{column['unit']}]" if column["unit"] else ""
             body += wrapped(f"{column['name']}{unit}: {column['meaning']}", "    ")
-    body += ["", "Raises:", f"    {RAISES[chart['scope']]}", '"""']
+    body += ["", "Raises:", f"    {RAISES[chart['scope']]}", "", *example(chart), '"""']
     body += [f'return {draw}("{chart["name"]}", {argument})']
     head = f"def {function_name(chart)}({parameter}) -> ChartType:"
     return "\n".join([head, *(f"    {line}".rstrip() for line in body)])
+
+
+def example(chart: dict[str, Any]) -> list[str]:
+    """An example that runs on the recording of the package."""
+    name, given = function_name(chart), "manometer.demo()"
+    before: list[str] = []
+    if chart["scope"] == "figures":
+        given = "rows"
+        before = [">>> rows = []  # a frame, or dictionaries with the columns above"]
+        if chart["name"] == "cache-curves":
+            before = [">>> rows = manometer.cache.curves([1, 2, 3, 1, 2, 3])"]
+    return [*before, f'>>> manometer.plot.{name}({given}).to_dict()["data"]["name"]', f"'{chart['name']}'"]
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

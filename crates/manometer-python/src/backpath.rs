@@ -24,7 +24,18 @@ const CAPACITY_MAX: u64 = 1 << 28;
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct PathCache(Arc<backpath::PathCache<Attributes>>);
 
-/// What is remembered from before a look-up.
+/// What `PathCache.ticket` remembers from before a look-up.
+///
+/// ```python
+/// >>> cache = manometer.backpath.PathCache()
+/// >>> reader = manometer.backpath.Credentials(uid=1000, gid=1000)
+/// >>> ticket = cache.ticket("/file")
+/// >>> with cache.renaming("/file", "/other"):
+/// ...     pass
+/// >>> cache.insert("/file", manometer.backpath.Entry(2), reader, ticket=ticket)  # the entry is from before
+/// False
+///
+/// ```
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Ticket(backpath::Ticket);
 

@@ -58,7 +58,14 @@ pub(crate) fn metadata<const N: usize>(entries: [(&str, String); N]) -> HashMap<
 }
 
 /// A table in memory in Arrow's layout. Libraries with the Arrow PyCapsule interface accept it without copying:
-/// `polars.DataFrame(frame)`, `pyarrow.table(frame)`.
+/// `polars.DataFrame(frame)`, `pyarrow.table(frame)`. A gap is null: it was not measured.
+///
+/// ```python
+/// >>> frame = manometer.cache.simulate([1, 2, 1], "lru", 2)
+/// >>> frame.rows()[0]["misses"]
+/// 2
+///
+/// ```
 #[pyclass(frozen, module = "manometer")]
 pub(crate) struct Frame {
     schema: SchemaRef,

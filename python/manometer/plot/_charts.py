@@ -77,6 +77,10 @@ def advised_tiers(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.advised_tiers(rows).to_dict()["data"]["name"]
+    'advised-tiers'
     """
     return of_figures("advised-tiers", rows)
 
@@ -107,6 +111,10 @@ def arrangement_bars(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.arrangement_bars(rows).to_dict()["data"]["name"]
+    'arrangement-bars'
     """
     return of_figures("arrangement-bars", rows)
 
@@ -123,6 +131,9 @@ def blocks(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.blocks(manometer.demo()).to_dict()["data"]["name"]
+    'blocks'
     """
     return of_one("blocks", recording)
 
@@ -148,6 +159,10 @@ def cache_curves(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = manometer.cache.curves([1, 2, 3, 1, 2, 3])
+    >>> manometer.plot.cache_curves(rows).to_dict()["data"]["name"]
+    'cache-curves'
     """
     return of_figures("cache-curves", rows)
 
@@ -173,6 +188,10 @@ def cost_bars(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.cost_bars(rows).to_dict()["data"]["name"]
+    'cost-bars'
     """
     return of_figures("cost-bars", rows)
 
@@ -188,6 +207,9 @@ def cpu(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.cpu(manometer.demo()).to_dict()["data"]["name"]
+    'cpu'
     """
     return of_one("cpu", recording)
 
@@ -203,6 +225,9 @@ def cpu_cores(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.cpu_cores(manometer.demo()).to_dict()["data"]["name"]
+    'cpu-cores'
     """
     return of_one("cpu-cores", recording)
 
@@ -221,6 +246,9 @@ def criterion_distribution(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.criterion_distribution(manometer.demo()).to_dict()["data"]["name"]
+    'criterion-distribution'
     """
     return of_one("criterion-distribution", recording)
 
@@ -236,6 +264,9 @@ def device(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.device(manometer.demo()).to_dict()["data"]["name"]
+    'device'
     """
     return of_one("device", recording)
 
@@ -254,6 +285,9 @@ def device_health(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.device_health(manometer.demo()).to_dict()["data"]["name"]
+    'device-health'
     """
     return of_one("device-health", recording)
 
@@ -271,6 +305,9 @@ def distribution_grid(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.distribution_grid(manometer.demo()).to_dict()["data"]["name"]
+    'distribution-grid'
     """
     return of_many("distribution-grid", recordings)
 
@@ -294,6 +331,10 @@ def hot_slots(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.hot_slots(rows).to_dict()["data"]["name"]
+    'hot-slots'
     """
     return of_figures("hot-slots", rows)
 
@@ -316,6 +357,10 @@ def hot_spot_arrivals(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.hot_spot_arrivals(rows).to_dict()["data"]["name"]
+    'hot-spot-arrivals'
     """
     return of_figures("hot-spot-arrivals", rows)
 
@@ -344,6 +389,10 @@ def hot_spots(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.hot_spots(rows).to_dict()["data"]["name"]
+    'hot-spots'
     """
     return of_figures("hot-spots", rows)
 
@@ -365,6 +414,10 @@ def inter_arrivals(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.inter_arrivals(rows).to_dict()["data"]["name"]
+    'inter-arrivals'
     """
     return of_figures("inter-arrivals", rows)
 
@@ -381,6 +434,9 @@ def io_stacked(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.io_stacked(manometer.demo()).to_dict()["data"]["name"]
+    'io-stacked'
     """
     return of_one("io-stacked", recording)
 
@@ -408,6 +464,10 @@ def latency_against_rate(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.latency_against_rate(rows).to_dict()["data"]["name"]
+    'latency-against-rate'
     """
     return of_figures("latency-against-rate", rows)
 
@@ -424,6 +484,9 @@ def latency_heat_map(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.latency_heat_map(manometer.demo()).to_dict()["data"]["name"]
+    'latency-heat-map'
     """
     return of_one("latency-heat-map", recording)
 
@@ -441,6 +504,9 @@ def latency_spectrum(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.latency_spectrum(manometer.demo()).to_dict()["data"]["name"]
+    'latency-spectrum'
     """
     return of_one("latency-spectrum", recording)
 
@@ -458,6 +524,9 @@ def levels(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.levels(manometer.demo()).to_dict()["data"]["name"]
+    'levels'
     """
     return of_one("levels", recording)
 
@@ -486,6 +555,10 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.miss_ratio_curves(rows).to_dict()["data"]["name"]
+    'miss-ratio-curves'
     """
     return of_figures("miss-ratio-curves", rows)
 
@@ -513,6 +586,10 @@ def miss_ratio_engines(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.miss_ratio_engines(rows).to_dict()["data"]["name"]
+    'miss-ratio-engines'
     """
     return of_figures("miss-ratio-engines", rows)
 
@@ -532,6 +609,9 @@ def neighbour_throughput(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.neighbour_throughput(manometer.demo()).to_dict()["data"]["name"]
+    'neighbour-throughput'
     """
     return of_many("neighbour-throughput", recordings)
 
@@ -557,6 +637,10 @@ def policy_curves(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.policy_curves(rows).to_dict()["data"]["name"]
+    'policy-curves'
     """
     return of_figures("policy-curves", rows)
 
@@ -572,6 +656,9 @@ def pressure_bars(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.pressure_bars(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-bars'
     """
     return of_many("pressure-bars", recordings)
 
@@ -591,6 +678,9 @@ def pressure_differences(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.pressure_differences(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-differences'
     """
     return of_many("pressure-differences", recordings)
 
@@ -607,6 +697,9 @@ def pressure_heat_map(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.pressure_heat_map(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-heat-map'
     """
     return of_many("pressure-heat-map", recordings)
 
@@ -625,6 +718,9 @@ def pressure_lines(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.pressure_lines(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-lines'
     """
     return of_many("pressure-lines", recordings)
 
@@ -644,6 +740,9 @@ def pressure_scale(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.pressure_scale(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-scale'
     """
     return of_one("pressure-scale", recording)
 
@@ -662,6 +761,9 @@ def pressure_steps(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.pressure_steps(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-steps'
     """
     return of_many("pressure-steps", recordings)
 
@@ -679,6 +781,9 @@ def pressure_twins(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.pressure_twins(manometer.demo()).to_dict()["data"]["name"]
+    'pressure-twins'
     """
     return of_many("pressure-twins", recordings)
 
@@ -707,6 +812,10 @@ def read_speed_up(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.read_speed_up(rows).to_dict()["data"]["name"]
+    'read-speed-up'
     """
     return of_figures("read-speed-up", rows)
 
@@ -725,6 +834,9 @@ def replay_dispatch(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.replay_dispatch(manometer.demo()).to_dict()["data"]["name"]
+    'replay-dispatch'
     """
     return of_one("replay-dispatch", recording)
 
@@ -742,6 +854,9 @@ def replay_interarrivals(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.replay_interarrivals(manometer.demo()).to_dict()["data"]["name"]
+    'replay-interarrivals'
     """
     return of_one("replay-interarrivals", recording)
 
@@ -759,6 +874,9 @@ def replay_windows(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.replay_windows(manometer.demo()).to_dict()["data"]["name"]
+    'replay-windows'
     """
     return of_one("replay-windows", recording)
 
@@ -786,6 +904,10 @@ def request_mix(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.request_mix(rows).to_dict()["data"]["name"]
+    'request-mix'
     """
     return of_figures("request-mix", rows)
 
@@ -802,6 +924,9 @@ def response_service(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.response_service(manometer.demo()).to_dict()["data"]["name"]
+    'response-service'
     """
     return of_one("response-service", recording)
 
@@ -826,6 +951,10 @@ def reuse_distance(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.reuse_distance(rows).to_dict()["data"]["name"]
+    'reuse-distance'
     """
     return of_figures("reuse-distance", rows)
 
@@ -841,6 +970,9 @@ def scatter_matrix(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.scatter_matrix(manometer.demo()).to_dict()["data"]["name"]
+    'scatter-matrix'
     """
     return of_one("scatter-matrix", recording)
 
@@ -869,6 +1001,10 @@ def seeks_and_sizes(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.seeks_and_sizes(rows).to_dict()["data"]["name"]
+    'seeks-and-sizes'
     """
     return of_figures("seeks-and-sizes", rows)
 
@@ -894,6 +1030,10 @@ def slab_sizes(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.slab_sizes(rows).to_dict()["data"]["name"]
+    'slab-sizes'
     """
     return of_figures("slab-sizes", rows)
 
@@ -910,6 +1050,9 @@ def throughput_latency(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.throughput_latency(manometer.demo()).to_dict()["data"]["name"]
+    'throughput-latency'
     """
     return of_many("throughput-latency", recordings)
 
@@ -934,6 +1077,10 @@ def tier_flows(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.tier_flows(rows).to_dict()["data"]["name"]
+    'tier-flows'
     """
     return of_figures("tier-flows", rows)
 
@@ -961,6 +1108,10 @@ def tier_series(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.tier_series(rows).to_dict()["data"]["name"]
+    'tier-series'
     """
     return of_figures("tier-series", rows)
 
@@ -978,6 +1129,9 @@ def timeline(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.timeline(manometer.demo()).to_dict()["data"]["name"]
+    'timeline'
     """
     return of_one("timeline", recording)
 
@@ -995,6 +1149,9 @@ def warm_up(recording: One) -> ChartType:
 
     Raises:
         RecordingError: the recording cannot be read.
+
+    >>> manometer.plot.warm_up(manometer.demo()).to_dict()["data"]["name"]
+    'warm-up'
     """
     return of_one("warm-up", recording)
 
@@ -1021,6 +1178,10 @@ def working_set(rows: Figures) -> ChartType:
 
     Raises:
         ChartError: a row lacks a column.
+
+    >>> rows = []  # a frame, or dictionaries with the columns above
+    >>> manometer.plot.working_set(rows).to_dict()["data"]["name"]
+    'working-set'
     """
     return of_figures("working-set", rows)
 
@@ -1039,5 +1200,8 @@ def write_amplification_size(recordings: Many) -> ChartType:
 
     Raises:
         RecordingError: a recording cannot be read.
+
+    >>> manometer.plot.write_amplification_size(manometer.demo()).to_dict()["data"]["name"]
+    'write-amplification-size'
     """
     return of_many("write-amplification-size", recordings)
