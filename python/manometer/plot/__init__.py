@@ -11,7 +11,7 @@ from __future__ import annotations
 
 try:
     import altair as _altair  # noqa: F401  # pyright: ignore[reportUnusedImport]
-except ModuleNotFoundError as missing:
-    raise ImportError(f"charts are drawn by Altair ({missing}): pip install 'manometer[plot]'") from missing
+except ModuleNotFoundError as _missing:
+    raise ImportError(f"charts are drawn by Altair ({_missing}): pip install 'manometer[plot]'") from _missing
 
 from manometer.plot._charts import *  # noqa: F403
