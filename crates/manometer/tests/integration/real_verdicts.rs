@@ -343,9 +343,11 @@ impl Surfaces {
     }
 }
 
+/// The text of a page as it was before it became HTML, with names in headings within backticks again.
 fn unescaped(html: &str) -> String {
+    let html = html.replace("<code>", "`").replace("</code>", "`").replace('\u{a0}', " ");
     let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#x27;", "'"), ("&amp;", "&")];
-    pairs.iter().fold(html.to_owned(), |html, (from, to)| html.replace(from, to))
+    pairs.iter().fold(html, |html, (from, to)| html.replace(from, to))
 }
 
 /// The logs below `folder` of the real data; none where it is absent.
