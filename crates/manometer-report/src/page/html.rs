@@ -27,7 +27,7 @@ pub(crate) fn escape(text: &str) -> String {
 pub(crate) fn heading(text: &str) -> String {
     let safe = escape(text).replace(" %", "\u{a0}%");
     let parts: Vec<&str> = safe.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return safe;
     }
     let part = |(place, part): (usize, &&str)| match place % 2 {
