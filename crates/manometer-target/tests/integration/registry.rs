@@ -75,7 +75,7 @@ fn an_optional_dependency_belongs_to_an_engine() {
 }
 
 #[test]
-fn no_other_crate_repeats_the_features_of_the_engines() {
+fn the_command_line_has_the_features_of_the_engines_and_no_other_crate() {
     for folder in std::fs::read_dir(repository_file("crates")).unwrap() {
         let path = folder.unwrap().path().join("Cargo.toml");
         let manifest = std::fs::read_to_string(&path).unwrap();
@@ -84,10 +84,18 @@ fn no_other_crate_repeats_the_features_of_the_engines() {
         if is_apart || !manifest.contains("[features]") {
             continue;
         }
-        // The command line has a separate verb for rlsm.
-        let repeated = |name: &str| name != "rlsm" && ENGINES.iter().any(|info| info.name == name);
-        let names = entries(&manifest, "features");
-        assert!(!names.iter().any(|(name, _)| repeated(name)), "{}: {names:?}", path.display());
+        let features = entries(&manifest, "features");
+        if !path.ends_with("manometer/Cargo.toml") {
+            let repeated = |name: &str| ENGINES.iter().any(|info| info.name == name);
+            assert!(!features.iter().any(|(name, _)| repeated(name)), "{}: {features:?}", path.display());
+            continue;
+        }
+        let value = |wanted: &str| features.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+        for info in ENGINES.iter().filter(|info| info.name != "null") {
+            let feature = value(info.name).unwrap_or_else(|| panic!("{}: no feature {}", path.display(), info.name));
+            assert!(feature.contains(&format!("\"manometer-target/{}\"", info.name)), "{feature}");
+            assert!(value("default").unwrap().contains(&format!("\"{}\"", info.name)), "default has no {}", info.name);
+        }
     }
 }
 
