@@ -77,7 +77,7 @@ def test_a_file_and_its_columns_are_the_same_requests(tmp_path: Path) -> None:
 
 
 def test_curves_are_what_their_chart_draws() -> None:
-    curves = manometer.cache.curves(np.arange(5000) % 700, ["lru", "fifo"], samples=200)
+    curves = manometer.cache.curves(np.arange(20_000) % 5000, ["lru", "fifo"], samples=3000)
     rows = curves.rows()
     assert {row["unit"] for row in rows} == {"objects"}
     sampled = [row for row in rows if row["error"] is not None]
