@@ -161,7 +161,7 @@ def test_pip_installs_the_program_of_the_wheel(tmp_path: Path) -> None:
             assert algorithm == "sha256"
             assert base64.urlsafe_b64decode(text + "=") == hashlib.sha256(data).digest()
     # Otherwise pip removes the package that the other tests import.
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--ignore-installed"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--ignore-installed"]
     subprocess.run([*pip, "--prefix", tmp_path / "installed", one], check=True)
     printed = subprocess.check_output([tmp_path / "installed/bin/manometer"], text=True)
     assert printed == "manometer of the wheel\n"
