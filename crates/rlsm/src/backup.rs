@@ -7,8 +7,8 @@ use crate::levels::VersionSet;
 use crate::storage::{Storage, list, sync_directory};
 use crate::{Error, Result};
 
-/// Copies what is flushed to `to`, an empty directory, as long as `goes_on`; removes what it copied otherwise.
-pub(crate) fn backup(engine: &Engine, to: &Arc<dyn Storage>, goes_on: &dyn Fn() -> bool) -> Result<()> {
+/// Copies what is flushed to `to`, an empty directory.
+pub(crate) fn backup(engine: &Engine, to: &Arc<dyn Storage>) -> Result<()> {
     if let Some(first) = list(&**to)?.first() {
         let problem =
             format!("`{}` is not empty: it has `{first}`; back up to an empty or new directory", to.description());
@@ -19,11 +19,7 @@ pub(crate) fn backup(engine: &Engine, to: &Arc<dyn Storage>, goes_on: &dyn Fn() 
     let mut files: Vec<(u64, String)> = version.runs().map(|run| (run.file.number, run.file.name.clone())).collect();
     files.sort_unstable();
     files.dedup();
-    for (at, (_, name)) in files.iter().enumerate() {
-        if !goes_on() {
-            files[..at].iter().try_for_each(|(_, name)| to.remove(name).map_err(Error::io("removing", name)))?;
-            return Err(Error::Invalid { problem: "the backup was stopped".into() });
-        }
+    for (_, name) in &files {
         engine.storage.copy(name, &**to).map_err(Error::io("copying", name))?;
     }
     sync_directory(&**to)?;

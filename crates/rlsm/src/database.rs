@@ -296,17 +296,7 @@ impl Database {
     /// As [`Database::flush`]; or `directory` is not empty or cannot be written to. A backup that fails leaves no
     /// database there.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<()> {
-        self.backup_while(directory, &|| true)
-    }
-
-    /// As [`Database::backup`], as long as `goes_on`: it is asked between files.
-    ///
-    /// # Errors
-    /// As [`Database::backup`]; or it does not go on: the directory is then empty.
-    pub fn backup_while(&self, directory: impl AsRef<Path>, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        self.flush()?;
-        let to = Arc::new(create_directory(directory.as_ref())?) as Arc<dyn Storage>;
-        backup::backup(&self.engine, &to, goes_on)
+        self.backup_on(&(Arc::new(create_directory(directory.as_ref())?) as Arc<dyn Storage>))
     }
 
     /// As [`Database::backup`], to the caller's [`Storage`].
@@ -315,7 +305,7 @@ impl Database {
     /// As [`Database::backup`].
     pub fn backup_on(&self, to: &Arc<dyn Storage>) -> Result<()> {
         self.flush()?;
-        backup::backup(&self.engine, to, &|| true)
+        backup::backup(&self.engine, to)
     }
 
     /// Makes every write so far durable.
