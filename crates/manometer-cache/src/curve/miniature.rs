@@ -9,7 +9,6 @@ use rapidhash::v3::rapidhash_v3;
 use rayon::prelude::*;
 
 use super::capacities::CapacityGrid;
-
 use super::interval::NORMAL;
 use super::{CurvePoint, MissRatioCurve};
 use crate::key_id::KeyId;
