@@ -23,6 +23,8 @@ use crate::weight::{ByteWeight, UnitWeight, Weight};
 
 /// The number of objects tracked exactly.
 const HEAD_OBJECTS: usize = 1 << 14;
+/// The negative logarithm of 1 - 95 %, rounded as is usual.
+const RULE_OF_THREE: f64 = 3.0;
 /// Depths per doubling at which deep requests are counted.
 const DEPTH_STEPS: u64 = 256;
 
@@ -251,7 +253,14 @@ impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
         let all: f64 = self.deep.iter().sum();
         let share = hits.iter().sum::<f64>() / all;
         let off = std::array::from_fn(|group| hits[group] - share * self.deep[group]);
-        (all > 0.0).then(|| (share, interval_half_width(&off, self.key_sample.rate()) / all))
+        (all > 0.0).then(|| (share, (interval_half_width(&off, self.key_sample.rate()) / all).max(self.least_error())))
+    }
+
+    /// The share of the keys that may behave in a way that no sampled key shows: 3 / n with 95 % confidence (the rule of
+    /// three: Hanley and Lippman-Hand, 1983), of the keys that are not sampled.
+    fn least_error(&self) -> f64 {
+        let (keys, rate) = (self.ids.len() as f64, self.key_sample.rate());
+        (RULE_OF_THREE / keys).min(1.0) * (1.0 - rate)
     }
 
     /// The deep requests by depth, below a head of so much weight.

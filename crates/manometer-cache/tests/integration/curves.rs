@@ -206,6 +206,30 @@ fn intervals_cover_over_many_samples() {
 }
 
 #[test]
+fn an_estimate_is_never_as_certain_as_a_count() {
+    // One key of a thousand is requested again, from below the head: most samples have none of them.
+    let keys = 50_000_u64;
+    let again = (0..keys).filter(|key| key % 1000 == 0);
+    let objects: Vec<(u64, u64)> = (0..keys).chain(again).map(|key| (key * 0x9E37_79B9, 1)).collect();
+    let capacities = [20_000, 30_000, 40_000];
+    let exact = drawn("lru", &objects, &wanted(&capacities, false, Sampling::Full)).points;
+    for rate in [0.001, 0.01, 0.5] {
+        let (mut within, mut all) = (0, 0);
+        for seed in 0..300 {
+            let options = CurveOptions { seed, ..wanted(&capacities, false, Sampling::Rate(rate)) };
+            for (point, exact) in drawn("lru", &objects, &options).points.iter().zip(&exact) {
+                let error = point.error.expect("what is below the head is an estimate");
+                assert!(error > 0.0, "at rate {rate}, seed {seed}: {point:?}");
+                within += usize::from((point.miss_ratio - exact.miss_ratio).abs() <= error);
+                all += 1;
+            }
+        }
+        println!("at rate {rate}: {within} of {all}");
+        assert!(all > 0 && within * 100 >= all * 93, "at rate {rate}: {within} of {all} within their intervals");
+    }
+}
+
+#[test]
 fn a_cliff_is_as_uncertain_as_its_place() {
     // Each key is requested again after all others: LRU hits from that capacity on, and a sample knows it by a count.
     let (keys, cliff) = (100_000_u64, 100_000);
