@@ -48,6 +48,7 @@ python-checks:
 	$(python)/bin/maturin build --quiet --profile dev --locked --out $(target)/wheels-test
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels-test/*.whl
 	$(python)/bin/pip check --disable-pip-version-check
+	$(python)/bin/zizmor --offline --no-progress --quiet .github action.yml docs/github-actions.yml
 	$(python)/bin/ruff check python
 	$(python)/bin/ruff format --check python
 	PATH="$(python)/bin:$$PATH" pyright
@@ -128,6 +129,8 @@ soak:
 	ADVISE_REQUESTS=1000000000 cargo test --locked --release --package manometer-cache --test integration -- advise::real
 	RECYCLE_SEQUENCES=100 RECYCLE_KILLS=200 RECYCLE_POWER_CUTS=400 cargo test --locked --package recycle --test integration
 	tools/sanitize_recycle
+	KILLS=50 cargo test --workspace --locked --test integration -- outlive::
+	DAMAGES=20000 cargo test --workspace --locked --test integration -- damage::a_damaged_file
 	@for target in $$(ls fuzz/corpus); do \
 		echo "$$target: $(MINUTES) minutes"; mkdir -p fuzz/target/found/$$target; \
 		FUZZ_TARGET=$$target cargo +nightly fuzz run target fuzz/target/found/$$target fuzz/corpus/$$target -- \

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -72,6 +73,13 @@ def test_the_package_names_what_it_needs_and_has_equal_bytes_again(tmp_path: Pat
     assert "./usr/bin/manometer\n" in listed
     assert "./usr/share/man/man1/manometer.1.gz\n" in listed
     assert "./usr/share/zsh/vendor-completions/_manometer\n" in listed
+
+
+def test_the_manual_is_shipped_with_what_it_links_to() -> None:
+    manual = contents.repository_folder("docs")
+    assert "tasks/noisy-neighbour-rocksdb.md" in manual
+    for target in re.findall(r"\]\(([^)#:]+)", manual["index.md"].data.decode()):
+        assert target in manual, target
 
 
 def test_the_image_has_the_libraries_a_user_and_digests_that_hold(tmp_path: Path) -> None:

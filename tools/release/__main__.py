@@ -27,11 +27,9 @@ def main(dist: Path) -> None:
     executable = contents.program_file(program)
     terms = licences.files(others)
     pages, completions = contents.manual_pages(program), contents.completions(program)
-    examples = {
-        **below("experiments", contents.repository_folder("experiments")),
-        **below("arrangements", contents.repository_folder("arrangements")),
-    }
-    documents = {**contents.repository_files("README.md", "CHANGELOG.md"), **terms, **examples}
+    folders = ("arrangements", "docs", "experiments")
+    texts = {path: file for name in folders for path, file in below(name, contents.repository_folder(name)).items()}
+    documents = {**contents.repository_files("README.md", "CHANGELOG.md"), **terms, **texts}
     shared = {**below("man/man1", pages), **below("completions", completions), **documents}
 
     (dist / f"{name}.tar.zst").write_bytes(archive.tar_zst(name, executable, shared, epoch))

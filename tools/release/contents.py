@@ -67,8 +67,10 @@ def repository_files(*names: str) -> Tree:
 
 
 def repository_folder(name: str) -> Tree:
-    paths = (path for path in (REPOSITORY / name).iterdir() if path.is_file())
-    return {path.name: File(path.read_bytes()) for path in paths}
+    """All files that the repository has below a folder, by their paths in it."""
+    command = ["git", "-C", REPOSITORY / name, "ls-files", "-z"]
+    paths = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+    return {path: File((REPOSITORY / name / path).read_bytes()) for path in paths if path}
 
 
 def below(folder: str, files: Tree) -> Tree:
