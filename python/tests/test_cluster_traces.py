@@ -204,7 +204,8 @@ def test_an_archive_of_results_is_the_import_of_one_machine(processes: Processes
         path.relative_to(tmp_path / "one") for path in theirs
     ]
     for own, other in zip(ours, theirs, strict=True):
-        if own.suffix in (".json", ".jsonl", ".parquet", ".toml"):
+        # The plan is written twice on a cluster, and each version of a file has its checksum.
+        if own.suffix in (".json", ".jsonl", ".parquet", ".toml") and own.name != "checksums.jsonl":
             assert own.read_bytes() == other.read_bytes(), own
     assert json.loads((tmp_path / "many" / "runs" / "001" / "plan.json").read_text())["sweep"]
     again = subprocess.run([*command, *of(processes)], capture_output=True, text=True)

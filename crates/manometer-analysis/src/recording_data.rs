@@ -10,6 +10,9 @@ use crate::workload_samples::{with_unlisted_operations, without_overlaps};
 /// The host's series that findings need.
 const HOST_SERIES: [&str; 7] = ["conductor", "cpu", "cpu.cores", "device", "health", "memory", "vmstat"];
 
+/// The columns that findings need of `vmstat`, which has some two hundred.
+const VMSTAT_COLUMNS: [&str; 2] = ["pswpin", "pswpout"];
+
 /// The kind of a workload that is an external program, running or imported.
 const EXTERNAL: &str = "command";
 
@@ -29,11 +32,11 @@ impl RecordingData {
         let mut samples = BTreeMap::new();
         let present = recording.series();
         for source in needed_series(recording).into_iter().filter(|source| present.contains(source)) {
-            match recording.samples(&source) {
+            match recording.samples_columns(&source, |column| source != "vmstat" || VMSTAT_COLUMNS.contains(&column)) {
                 Ok(read) => {
                     // The streams of a running run have no end yet.
-                    if read.truncated && recording.status().is_some() {
-                        damage.push(format!("the samples of `{source}` are cut short"));
+                    if read.damaged || read.truncated && recording.status().is_some() {
+                        damage.push(format!("the samples of `{source}` are damaged or cut short"));
                     }
                     let workload = recording.plan.workloads.iter().find(|workload| workload.name == source);
                     let read = match workload {
@@ -46,6 +49,7 @@ impl RecordingData {
             }
         }
         damage.extend(lost_samples(recording, &samples));
+        damage.extend(recording.faults_of_files());
         let latency = read_latency(recording, &mut damage);
         Self { samples, latency, damage }
     }
@@ -105,7 +109,7 @@ fn read_latency(recording: &Recording, damage: &mut Vec<String>) -> LatencyLog {
     match recording.latency(&primary.name) {
         Ok(log) => {
             if log.truncated {
-                damage.push(format!("the latencies of `{}` are cut short", primary.name));
+                damage.push(format!("the latencies of `{}` are damaged or cut short", primary.name));
             }
             log
         }

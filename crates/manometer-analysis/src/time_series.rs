@@ -229,6 +229,7 @@ mod tests {
                 rows.iter().map(|row| row.1.map(|requests| requests * 4096.0)).collect(),
             ],
             truncated: false,
+            damaged: false,
         }
     }
 

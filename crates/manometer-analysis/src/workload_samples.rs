@@ -62,6 +62,7 @@ mod tests {
                 ends_ms.iter().map(|end_ms| Some(*end_ms as f64)).collect(),
             ],
             truncated: false,
+            damaged: false,
         }
     }
 

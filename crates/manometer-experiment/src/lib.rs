@@ -48,6 +48,7 @@ pub mod file;
 pub mod isolate;
 pub mod limits;
 pub mod lock;
+pub mod place;
 pub mod plan;
 pub mod prepare;
 pub mod progress;

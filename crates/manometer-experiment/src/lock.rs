@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_measure::FileLock;
@@ -71,8 +71,7 @@ impl DirectoryLock {
         };
         fs::create_dir_all(directory).map_err(io(directory))?;
         let path = directory.join(LOCK_FILE);
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io(&path))?;
+        let file = open_own(&path).map_err(io(&path))?;
         match lock_file(file) {
             Ok(held) => Ok(Self(held)),
             Err(FileLockError::Held(holder)) => Err(LockError::Held { path: directory.to_owned(), holder }),
@@ -128,6 +127,24 @@ fn lock_disk(folder: &Path, disk: &BlockDevice, directory: &Path) -> Result<File
     })
 }
 
+/// Opens the lock file of a directory, which may be another user's: nothing that a link leads to is written to.
+fn open_own(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags).open(path);
+    let not_a_lock = |what: &str| io::Error::other(format!("it is {what}, not a lock file: remove it"));
+    let file = file.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::LOOP) => not_a_lock("a symbolic link"),
+        _ => error,
+    })?;
+    let facts = file.metadata()?;
+    match (facts.is_file(), facts.nlink()) {
+        (true, 1) => Ok(file),
+        (true, _) => Err(not_a_lock("a hard link to another file")),
+        (false, _) => Err(not_a_lock("no regular file")),
+    }
+}
+
 /// Opens a lock file for all users in a world-writable folder. No symbolic link is followed, and an existing file is
 /// opened as it is, because the kernel refuses to create it again in another user's name.
 fn open_shared(path: &Path) -> io::Result<File> {
@@ -177,6 +194,24 @@ mod tests {
         assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
         drop(lock);
         DirectoryLock::take(&inside).unwrap();
+    }
+
+    #[test]
+    fn what_is_linked_as_a_lock_file_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, lock) = (dir.path().join("precious"), dir.path().join("data").join(LOCK_FILE));
+        fs::create_dir(dir.path().join("data")).unwrap();
+        fs::write(&file, "precious").unwrap();
+        let refused = || DirectoryLock::take(&dir.path().join("data")).unwrap_err().to_string();
+        std::os::unix::fs::symlink(&file, &lock).unwrap();
+        assert!(refused().contains("it is a symbolic link, not a lock file"));
+        fs::remove_file(&lock).unwrap();
+        fs::hard_link(&file, &lock).unwrap();
+        assert!(refused().contains("it is a hard link to another file"));
+        fs::remove_file(&lock).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+        assert!(refused().contains("it is no regular file"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
     }
 
     #[test]

@@ -2,14 +2,31 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Event, EventLine};
-use crate::regular_file;
+use crate::{json_line, regular_file};
+
+/// A line as it is written: its number, from 0, shows lines that are lost, doubled or exchanged.
+#[derive(Debug, Serialize, Deserialize)]
+struct NumberedLine {
+    #[serde(flatten)]
+    line: EventLine,
+    /// Lines of earlier versions have none.
+    #[serde(default)]
+    line_number: Option<u64>,
+}
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The most damaged lines that are named.
 const MAX_NAMED: usize = 8;
+
+/// The bytes of a line, the `number`-th of its file.
+pub(crate) fn encode(line: EventLine, number: u64) -> Vec<u8> {
+    json_line::encode(&NumberedLine { line, line_number: Some(number) })
+}
 
 /// The events in the file at `path`; what cannot be read is added to `damage`.
 pub(crate) fn read(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
@@ -23,17 +40,26 @@ pub(crate) fn read(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
 }
 
 fn parse(bytes: &[u8], damage: &mut Vec<String>) -> Vec<EventLine> {
-    let (mut events, mut damaged_lines) = (Vec::new(), 0);
+    let (mut events, mut damaged_lines, mut have_sums, mut next) = (Vec::new(), 0, false, 0);
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        match serde_json::from_slice(line) {
-            Ok(event) => events.push(event),
-            Err(_) if line.trim_ascii().is_empty() || is_torn(line, &events) => {}
-            Err(error) => {
-                damaged_lines += 1;
-                if damaged_lines <= MAX_NAMED {
-                    damage.push(format!("events.jsonl, line {} is left out: {}", index + 1, reason(&error)));
+        let reason = match json_line::decode::<NumberedLine>(line) {
+            Ok((NumberedLine { line, line_number }, has_sum)) if has_sum || !have_sums => {
+                if line_number.is_some_and(|number| number != next) && damaged_lines <= MAX_NAMED {
+                    damage.push(format!("events.jsonl, line {}: lines before it are lost or exchanged", index + 1));
                 }
+                next = line_number.map_or(next, |number| number + 1);
+                have_sums |= has_sum;
+                events.push(line);
+                continue;
             }
+            Err(_) if line.trim_ascii().is_empty() => continue,
+            Err(error) if error.is_cut() && is_torn(line, &events) => continue,
+            Ok(_) => "it has no checksum".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        damaged_lines += 1;
+        if damaged_lines <= MAX_NAMED {
+            damage.push(format!("events.jsonl, line {} is left out: {reason}", index + 1));
         }
     }
     if damaged_lines > MAX_NAMED {
@@ -45,12 +71,6 @@ fn parse(bytes: &[u8], damage: &mut Vec<String>) -> Vec<EventLine> {
 /// Whether `line`, after `events`, is the last one of a run that was killed while writing it.
 fn is_torn(line: &[u8], events: &[EventLine]) -> bool {
     !line.ends_with(b"\n") && !events.iter().any(|line| matches!(line.event, Event::Finished { .. }))
-}
-
-/// The reason of `error` without its place, whose line would be that within the line.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -81,6 +101,30 @@ mod tests {
             assert_eq!((events, damage.len()), (2, 1), "{damage:?}");
             assert!(damage[0].starts_with("events.jsonl, line 2 is left out: "), "{damage:?}");
             assert!(!damage[0].contains("line 1"), "{damage:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_with_a_changed_byte_is_left_out() {
+        let line = |t_ns| encode(EventLine { t_ns, event: Event::Started }, t_ns);
+        let (one, two) = (line(0), line(1));
+        assert_eq!(parsed(&[&one, &two]), (2, Vec::new()));
+        for at in 0..two.len() - 1 {
+            let mut changed = two.clone();
+            changed[at] ^= 4;
+            let (events, damage) = parsed(&[&one, &changed]);
+            assert_eq!((events, damage.len()), (1, 1), "{}: {damage:?}", String::from_utf8_lossy(&changed));
+        }
+    }
+
+    #[test]
+    fn lost_doubled_and_exchanged_lines_are_damage() {
+        let lines: Vec<Vec<u8>> =
+            (0..4).map(|number| encode(EventLine { t_ns: number, event: Event::Started }, number)).collect();
+        let damage_of = |order: &[usize]| parsed(&order.iter().map(|at| &lines[*at][..]).collect::<Vec<_>>()).1.len();
+        assert_eq!(damage_of(&[0, 1, 2, 3]), 0);
+        for order in [&[0, 2, 3][..], &[1, 2, 3], &[0, 1, 1, 2, 3], &[0, 2, 1, 3], &[1, 0, 2, 3]] {
+            assert!(damage_of(order) > 0, "{order:?}");
         }
     }
 

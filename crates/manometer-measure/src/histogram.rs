@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use serde::{Deserialize, Serialize};
 
+use crate::encoded_counts::EncodedCounts;
+
 /// The longest latency: one hour. Longer ones count as one hour.
 pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
@@ -19,6 +21,12 @@ pub const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("not a base64 HdrHistogram V2: {0}")]
 pub struct HistogramError(String);
+
+impl HistogramError {
+    fn new(reason: impl std::fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
 
 /// Latencies in nanoseconds from 1 ns to 1 h, with three significant digits. It is serialised as base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,10 +114,15 @@ impl LatencyHistogram {
 
     /// The histogram as base64 HdrHistogram V2, as in workers' messages and `.hlog` files.
     pub fn to_base64(&self) -> String {
+        STANDARD.encode(self.encode())
+    }
+
+    /// The bytes of HdrHistogram V2.
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let written = V2Serializer::new().serialize(&self.0, &mut bytes);
         written.expect("a histogram of these bounds fits in memory");
-        STANDARD.encode(bytes)
+        bytes
     }
 
     /// Parses the output of [`Self::to_base64`].
@@ -117,16 +130,45 @@ impl LatencyHistogram {
     /// # Errors
     /// The text is not base64, not a V2 histogram, or has values out of range.
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
-        let bytes = STANDARD.decode(text).map_err(|error| HistogramError(error.to_string()))?;
-        let read: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| HistogramError(error.to_string()))?;
+        Self::decode(&decode_base64(text)?)
+    }
+
+    /// The histogram of the bytes of HdrHistogram V2.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Result<Self, HistogramError> {
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes).map_err(HistogramError::new)?;
         if (read.low(), read.high(), read.sigfig()) == (1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS) {
             return Ok(Self(read));
         }
         let mut ours = Self::new();
-        ours.0.add(read).map_err(|error| HistogramError(error.to_string()))?;
+        ours.0.add(read).map_err(HistogramError::new)?;
         Ok(ours)
+    }
+
+    /// Adds the counts of the bytes of HdrHistogram V2, as [`Self::decode`] and [`Self::add`] do.
+    ///
+    /// # Errors
+    /// As those of [`Self::decode`]; some counts may have been added.
+    pub(crate) fn add_encoded(&mut self, bytes: &[u8]) -> Result<(), HistogramError> {
+        match EncodedCounts::new(bytes, MAX_LATENCY_NS) {
+            Some(mut counts) => counts.try_for_each(|count| {
+                let (latency_ns, times) = count.map_err(HistogramError::new)?;
+                self.0.record_n(latency_ns, times).map_err(HistogramError::new)
+            }),
+            None => Self::decode(bytes).map(|other| self.add(&other)),
+        }
+    }
+}
+
+/// The bytes that a text of [`LatencyHistogram::to_base64`] stands for.
+pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, HistogramError> {
+    STANDARD.decode(text).map_err(HistogramError::new)
+}
+
+/// Whether [`LatencyHistogram::decode`] reads the bytes.
+pub(crate) fn check_encoded(bytes: &[u8]) -> Result<(), HistogramError> {
+    match EncodedCounts::new(bytes, MAX_LATENCY_NS) {
+        Some(mut counts) => counts.try_for_each(|count| count.map(drop)).map_err(HistogramError::new),
+        None => LatencyHistogram::decode(bytes).map(drop),
     }
 }
 
@@ -161,12 +203,51 @@ mod tests {
         assert!(histogram.max_ns().unwrap() >= MAX_LATENCY_NS);
     }
 
+    #[test]
+    fn the_last_count_is_the_last_of_the_histogram() {
+        let header = LatencyHistogram::new().encode()[..40].to_vec();
+        let last = LatencyHistogram::new().0.distinct_values() as i64 - 1;
+        for (zeros, is_read) in [(last, true), (last + 1, false)] {
+            // A run of zeros, three bytes long, and a count of one.
+            let run = (zeros * 2 - 1) as u64;
+            let counts = [run as u8 | 0x80, (run >> 7) as u8 | 0x80, (run >> 14) as u8, 2];
+            let mut bytes = [&header[..], &counts].concat();
+            bytes[7] = counts.len() as u8;
+            assert_eq!(LatencyHistogram::decode(&bytes).is_ok(), is_read);
+            assert_eq!(LatencyHistogram::new().add_encoded(&bytes).is_ok(), is_read);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_histogram_survives_its_own_text(latencies in prop::collection::vec(1..MAX_LATENCY_NS, 0..200)) {
             let mut histogram = LatencyHistogram::new();
             latencies.iter().for_each(|ns| histogram.record(*ns));
             prop_assert_eq!(LatencyHistogram::from_base64(&histogram.to_base64()).unwrap(), histogram);
+        }
+
+        #[test]
+        fn counts_are_added_as_the_histogram_has_them(
+            latencies in prop::collection::vec((0..63_u32, any::<u64>(), 1..u64::MAX / 400), 0..200),
+            damages in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+            length in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let mut histogram = LatencyHistogram::new();
+            latencies.iter().for_each(|(shift, ns, times)| histogram.record_many(ns >> shift, *times));
+            let mut bytes = decode_base64(&histogram.to_base64()).unwrap();
+            let whole = bytes.len();
+            damages.iter().for_each(|(at, byte)| bytes[at.index(whole)] = *byte);
+            length.iter().for_each(|at| bytes.truncate(at.index(whole)));
+            let mut sum = LatencyHistogram::new();
+            let added = sum.add_encoded(&bytes);
+            match LatencyHistogram::decode(&bytes) {
+                Ok(decoded) => {
+                    prop_assert!(added.is_ok() && check_encoded(&bytes).is_ok(), "{added:?}");
+                    // Without the 33,000 counts of either.
+                    prop_assert!(sum == decoded, "{:?}", sum.recorded().collect::<Vec<_>>());
+                }
+                Err(_) => prop_assert!(added.is_err() && check_encoded(&bytes).is_err()),
+            }
         }
 
         #[test]

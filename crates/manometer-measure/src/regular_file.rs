@@ -1,19 +1,26 @@
-//! Files of a recording, which are read only if they are regular: a pipe would wait for a writer, and a device never ends.
+//! Files that others wrote. They are read only if they are regular: a pipe would wait for a writer, and a device never ends.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Opens the regular file at `path`.
+use rustix::fs::OFlags;
+
+/// Opens the regular file at `path`. A pipe does not hold it up, nor does a file of the kernel that waits for what comes.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    if fs::metadata(path)?.is_file() {
-        return File::open(path);
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
 /// Reads the regular file at `path`, which has at most `most_bytes`.
-pub(crate) fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// It cannot be read, is not a regular file, or is larger.
+pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
@@ -22,8 +29,18 @@ pub(crate) fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads the text of the regular file at `path`, which has at most `most_bytes`.
+///
+/// # Errors
+/// As those of [`read`], or it is not UTF-8.
+pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most_bytes)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -5,22 +5,24 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, UInt64Array};
+use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::MetadataVersion;
-use arrow::ipc::reader::StreamReader;
+use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
 
+use crate::catch_panic::catch_panic;
 use crate::regular_file;
 
 /// The column of every series: the end of the interval.
@@ -28,6 +30,20 @@ const TIME: &str = "t_ns";
 
 /// The smallest alignment of the format.
 const ALIGNMENT_BYTES: usize = 8;
+
+/// The end of an Arrow stream: a continuation and a length of zero.
+const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+
+/// The largest stream that is read.
+const MOST_STREAM_BYTES: u64 = 16 << 30;
+
+/// A message's entry among the checksums: its length and its CRC-32C, of four bytes each, the lowest first.
+const SUM_BYTES: usize = 8;
+
+/// The file with the checksums of the stream at `path`, one for each of its messages.
+pub(crate) fn sums_path(path: &Path) -> PathBuf {
+    path.with_extension("crc32c")
+}
 
 /// A sample series that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -89,10 +105,13 @@ pub fn columns_from(file: &str, columns: &[(&str, &str, &str)]) -> Vec<Column> {
     columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning).from(file)).collect()
 }
 
-/// Writes a series row by row; each row is written to the file when `append` returns.
+/// Writes a series row by row; each row is written to the file when `append` returns, and then its checksum to another.
 pub struct SampleWriter {
-    stream: StreamWriter<File>,
+    /// Holds the message that is to be written.
+    stream: StreamWriter<Vec<u8>>,
     schema: SchemaRef,
+    file: File,
+    sums: File,
 }
 
 impl SampleWriter {
@@ -106,8 +125,11 @@ impl SampleWriter {
         let schema = Arc::new(Schema::new(fields));
         // Each row is a batch: the usual padding to 64 bytes would be most of the file.
         let options = IpcWriteOptions::try_new(ALIGNMENT_BYTES, false, MetadataVersion::V5)?;
-        let stream = StreamWriter::try_new_with_options(File::create_new(path)?, &schema, options)?;
-        Ok(Self { stream, schema })
+        let stream = StreamWriter::try_new_with_options(Vec::new(), &schema, options)?;
+        let (file, sums) = (File::create_new(path)?, File::create_new(sums_path(path))?);
+        let mut writer = Self { stream, schema, file, sums };
+        writer.write_message()?;
+        Ok(writer)
     }
 
     /// Appends the row of the interval that ended at `t_ns`; `None` is a gap.
@@ -118,8 +140,7 @@ impl SampleWriter {
         let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(vec![t_ns]))];
         columns.extend(values.iter().map(|value| Arc::new(Float64Array::from(vec![*value])) as ArrayRef));
         self.stream.write(&RecordBatch::try_new(self.schema.clone(), columns)?)?;
-        self.stream.get_mut().flush()?;
-        Ok(())
+        Ok(self.write_message()?)
     }
 
     /// Ends the stream.
@@ -127,21 +148,38 @@ impl SampleWriter {
     /// # Errors
     /// The file cannot be written.
     pub fn finish(mut self) -> Result<(), SamplesError> {
-        Ok(self.stream.finish()?)
+        self.stream.finish()?;
+        Ok(self.write_message()?)
+    }
+
+    fn write_message(&mut self) -> io::Result<()> {
+        let message = self.stream.get_mut();
+        let length = u32::try_from(message.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        self.file.write_all(message)?;
+        let sum = [length.to_le_bytes(), crc32c::crc32c(message).to_le_bytes()].concat();
+        message.clear();
+        self.sums.write_all(&sum)
     }
 }
 
-/// Whether the file ends like an Arrow stream, with a continuation and a length of zero. Leaves the file at its start.
-fn has_end_marker(file: &mut File) -> io::Result<bool> {
-    const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
-    let length = file.seek(SeekFrom::End(0))?;
-    let mut tail = [0; END.len()];
-    if length >= END.len() as u64 {
-        file.seek(SeekFrom::End(-(END.len() as i64)))?;
-        file.read_exact(&mut tail)?;
+/// Turns a panic of a library on a damaged file into an error.
+fn without_panic<T>(decode: impl FnOnce() -> Result<T, SamplesError>) -> Result<T, SamplesError> {
+    let contradiction = || Err(SamplesError::Format("it is damaged: its parts contradict one another".to_owned()));
+    catch_panic(decode).unwrap_or_else(contradiction)
+}
+
+/// The length of the messages at the start of `stream` that agree with their checksums, and whether one contradicts its own.
+fn verified_bytes(stream: &[u8], sums: &[u8]) -> (usize, bool) {
+    let mut verified = 0;
+    for entry in sums.chunks_exact(SUM_BYTES) {
+        let (length, sum) = entry.split_at(SUM_BYTES / 2);
+        let [length, sum] = [length, sum].map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")));
+        match stream[verified..].get(..length as usize) {
+            Some(message) if length > 0 && crc32c::crc32c(message) == sum => verified += message.len(),
+            _ => return (verified, true),
+        }
     }
-    file.rewind()?;
-    Ok(tail == END)
+    (verified, false)
 }
 
 fn field(column: &Column) -> Field {
@@ -177,6 +215,8 @@ pub struct Samples {
     pub values: Vec<Vec<Option<f64>>>,
     /// Whether the file ends before its stream.
     pub truncated: bool,
+    /// Whether the rest of the file contradicts its checksums and was left out.
+    pub damaged: bool,
 }
 
 impl Samples {
@@ -190,19 +230,50 @@ impl Samples {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Reads an Arrow stream up to any damage.
+    /// Reads an Arrow stream up to any damage: to the first message that contradicts its checksum. The streams of earlier
+    /// versions have none, and are read as far as they can be decoded.
     ///
     /// # Errors
     /// The file cannot be read, or is not a sample series.
     pub fn read_stream(path: &Path) -> Result<Self, SamplesError> {
-        let mut file = regular_file::open(path)?;
-        let ended = has_end_marker(&mut file)?;
-        let reader = StreamReader::try_new(BufReader::new(file), None)?;
-        let mut samples = Self { truncated: !ended, ..Self::of_schema(&reader.schema())? };
-        for batch in reader.map_while(Result::ok) {
-            samples.extend(&batch)?;
+        // First the checksums: a run that is still going adds one after each message.
+        let sums = match regular_file::read(&sums_path(path), MOST_STREAM_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            sums => Some(sums?),
+        };
+        let mut stream = regular_file::read(path, MOST_STREAM_BYTES)?;
+        let written = stream.len();
+        let (verified, damaged) = sums.map_or((written, false), |sums| verified_bytes(&stream, &sums));
+        stream.truncate(verified);
+        let ended = verified == written && stream.ends_with(&END);
+        // Without checksums, the library may be given what contradicts itself, on which it panics.
+        let samples = without_panic(|| Self::decode_stream(stream))?;
+        Ok(Self { truncated: !ended || samples.truncated, damaged, ..samples.in_order() })
+    }
+
+    fn decode_stream(stream: Vec<u8>) -> Result<Self, SamplesError> {
+        let (mut decoder, mut left) = (StreamDecoder::new(), Buffer::from_vec(stream));
+        let mut samples: Option<Self> = None;
+        // The decoder takes up a schema once something follows it.
+        let mut end = Some(Buffer::from_vec(END.to_vec()));
+        loop {
+            let batch = decoder.decode(&mut left);
+            if samples.is_none() {
+                samples = decoder.schema().map(|schema| Self::of_schema(&schema)).transpose()?;
+            }
+            match (batch, &mut samples) {
+                (Ok(Some(batch)), Some(samples)) => samples.extend(&batch)?,
+                (Err(error), None) => return Err(error.into()),
+                (_, None) => match end.take() {
+                    Some(end) => left = end,
+                    None => return Err(SamplesError::Format("it is cut off within its header".to_owned())),
+                },
+                (batch, Some(samples)) => {
+                    samples.truncated = batch.is_err();
+                    return Ok(std::mem::take(samples));
+                }
+            }
         }
-        Ok(samples.in_order())
     }
 
     /// Reads a Parquet file written by [`Self::write_parquet`].
@@ -210,13 +281,36 @@ impl Samples {
     /// # Errors
     /// The file cannot be read, or is not a sample series.
     pub fn read_parquet(path: &Path) -> Result<Self, SamplesError> {
+        Self::read_parquet_columns(path, |_| true)
+    }
+
+    /// Reads the columns of a Parquet file for which `is_wanted` holds: the others take no memory.
+    ///
+    /// # Errors
+    /// As those of [`Self::read_parquet`].
+    pub fn read_parquet_columns(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, SamplesError> {
+        without_panic(|| Self::decode_parquet(path, is_wanted))
+    }
+
+    fn decode_parquet(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, SamplesError> {
         let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
         let reader = ParquetRecordBatchReaderBuilder::try_new(regular_file::open(path)?).map_err(format)?;
+        let fields = reader.schema().fields().iter().enumerate();
+        let wanted = fields.filter(|(at, field)| *at == 0 || is_wanted(field.name())).map(|(at, _)| at);
+        let wanted = ProjectionMask::roots(reader.parquet_schema(), wanted);
         let mut samples = Self::of_schema(reader.schema())?;
+        samples.retain_columns(&is_wanted);
+        let reader = reader.with_projection(wanted);
         for batch in reader.build().map_err(format)? {
             samples.extend(&batch?)?;
         }
         Ok(samples.in_order())
+    }
+
+    /// Keeps the columns for which `is_wanted` holds.
+    pub(crate) fn retain_columns(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        let columns = std::mem::take(&mut self.columns).into_iter().zip(std::mem::take(&mut self.values));
+        (self.columns, self.values) = columns.filter(|(column, _)| is_wanted(&column.name)).unzip();
     }
 
     /// Writes the whole series as Parquet.
@@ -257,6 +351,7 @@ impl Samples {
             columns: self.columns.clone(),
             values: self.values.iter().map(of_column).collect(),
             truncated: self.truncated,
+            damaged: self.damaged,
         }
     }
 
@@ -317,6 +412,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.arrows");
         let writer = write(&path, 3);
+        let begun = dir.path().join("b.arrows");
+        let _writer = write(&begun, 0);
+        assert_eq!(Samples::read_stream(&begun).unwrap().columns, columns());
         let living = Samples::read_stream(&path).unwrap();
         assert_eq!(living.t_ns, [0, 1_000, 2_000]);
         assert!(living.truncated, "the stream has no end yet");
@@ -351,6 +449,9 @@ mod tests {
         let samples = Samples::read_stream(&stream).unwrap();
         samples.write_parquet(&parquet).unwrap();
         assert_eq!(Samples::read_parquet(&parquet).unwrap(), samples);
+        let one = Samples::read_parquet_columns(&parquet, |name| name == "read.bytes").unwrap();
+        assert_eq!((&one.t_ns, &one.columns[..]), (&samples.t_ns, &columns()[1..]));
+        assert_eq!(one.values, samples.values[1..]);
     }
 
     /// Reads a file with these columns.
@@ -388,6 +489,49 @@ mod tests {
         assert!(error.contains("a row has no `t_ns`"), "{error}");
         let error = parquet(vec![times(&[Some(1)]), numbers("a", &[1.0]), numbers("a", &[2.0])]).unwrap_err();
         assert!(error.to_string().contains("`a` is there twice"), "{error}");
+    }
+
+    #[test]
+    fn no_damage_of_a_stream_or_of_its_checksums_changes_a_value() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.arrows");
+        write(&path, 20).finish().unwrap();
+        let whole = Samples::read_stream(&path).unwrap();
+        for file in [path.clone(), sums_path(&path)] {
+            let bytes = std::fs::read(&file).unwrap();
+            for at in (0..bytes.len()).step_by(3) {
+                let (mut flipped, mut zeroed) = (bytes.clone(), bytes.clone());
+                flipped[at] ^= 0x10;
+                zeroed[at..].fill(0);
+                for damaged in [flipped, zeroed].into_iter().filter(|damaged| *damaged != bytes) {
+                    std::fs::write(&file, damaged).unwrap();
+                    let Ok(read) = Samples::read_stream(&path) else { continue };
+                    let rows = read.t_ns.len();
+                    assert!(read.truncated, "{}, byte {at}", file.display());
+                    assert_eq!(read.t_ns, whole.t_ns[..rows]);
+                    assert!(read.values.iter().zip(&whole.values).all(|(read, whole)| *read == whole[..rows]));
+                }
+            }
+            std::fs::write(&file, bytes).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_stream_without_checksums_that_is_damaged_never_ends_the_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.arrows");
+        write(&path, 20).finish().unwrap();
+        std::fs::remove_file(sums_path(&path)).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            let (mut flipped, mut zeroed) = (bytes.clone(), bytes.clone());
+            flipped[at] ^= 0x80;
+            zeroed[at..].fill(0);
+            for damaged in [flipped, zeroed] {
+                std::fs::write(&path, damaged).unwrap();
+                let _ = Samples::read_stream(&path);
+            }
+        }
     }
 
     #[test]

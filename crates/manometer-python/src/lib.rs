@@ -42,7 +42,7 @@ mod _native {
     #[pymodule_export]
     use crate::imports::{experiment_of_flags, import_files};
     #[pymodule_export]
-    use crate::recording::{Recording, phases, pressures, write_demo};
+    use crate::recording::{Recording, phases, pressures, write_demo, write_document};
     #[pymodule_export]
     use crate::recycle::Mapping;
     #[pymodule_export]

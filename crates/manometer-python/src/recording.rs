@@ -20,6 +20,12 @@ use crate::settings;
 
 const NS_PER_US: f64 = 1e3;
 
+/// Writes the document `name` of the recording in `dir`, such as `plan.json`, with its checksum.
+#[pyfunction]
+pub(crate) fn write_document(dir: PathBuf, name: &str, text: &str) -> PyResult<()> {
+    measure::recording::write_document(&dir, name, text.as_bytes()).map_err(error::recording)
+}
+
 /// A recording, analysed when first needed.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Recording {

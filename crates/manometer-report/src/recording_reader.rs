@@ -85,7 +85,7 @@ impl<'a> RecordingReader<'a> {
         match self.recording.samples(name) {
             Ok(samples) => {
                 // The series of a run that has no end have none either; one finding on the run says so.
-                if samples.truncated && self.recording.status().is_some() {
+                if samples.damaged || samples.truncated && self.recording.status().is_some() {
                     self.note(format!("the sample series `{name}` ends before its stream does: it was cut short"));
                 }
                 Some(Rc::new(samples))

@@ -1,17 +1,20 @@
 //! The controller: starts workers as processes or threads, and receives their events.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use manometer_measure::process_mark::{self, ProcessMark};
 use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_workload::error::WorkloadError;
 use manometer_workload::interface::WorkloadData;
 
 use crate::control::{Controls, MessageSink};
 use crate::error::{SessionError, StartError};
+use crate::guard::Guard;
 use crate::protocol::{Control, Job, Message};
 
 /// How long a killed worker may take to end, and how often to poll for it, in nanoseconds.
@@ -30,6 +33,8 @@ pub enum WorkerEvent {
 /// Workers, numbered in the order of their start, and their events.
 pub struct Controller {
     workers: Vec<Worker>,
+    /// Ends the worker processes if this process is killed. The guard of the controller above this one does so for both.
+    guard: Option<Guard>,
     sender: Sender<(usize, WorkerEvent)>,
     events: Receiver<(usize, WorkerEvent)>,
 }
@@ -37,24 +42,31 @@ pub struct Controller {
 impl Default for Controller {
     fn default() -> Self {
         let (sender, events) = channel();
-        Self { workers: Vec::new(), sender, events }
+        Self { workers: Vec::new(), guard: None, sender, events }
     }
 }
 
 impl Controller {
     /// Starts `command`, whose standard input and output are a worker's, and sends it its `job` once `admit` has put its
-    /// process where it belongs; `admit` returns the process that is the worker. The worker's number.
+    /// process where it belongs; `admit` returns the process that is the worker. The worker's number. What carries `mark`
+    /// ends with the worker, however that and this process end; a worker elsewhere has none.
     ///
     /// # Errors
-    /// It cannot be started or admitted.
+    /// It, or its guard, cannot be started, or it cannot be admitted.
     pub fn start_process(
         &mut self,
         command: &mut Command,
         job: &Job,
+        mark: Option<ProcessMark>,
         admit: impl FnOnce(u32) -> Result<u32, String>,
     ) -> Result<usize, StartError> {
         let failed = |reason: String| StartError { workload: job.name.clone(), reason };
         let job_line = serde_json::to_string(job).map_err(|error| failed(error.to_string()))?;
+        if let Some(mark) = &mark {
+            self.guard(Path::new(command.get_program()), mark)
+                .map_err(|error| failed(format!("its guard: {error}")))?;
+            mark.apply(command);
+        }
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -66,7 +78,7 @@ impl Controller {
             let events = self.sender.clone();
             std::thread::spawn(move || forward_messages(stdout, index, &events));
         }
-        let mut process = WorkerProcess { pid: child.id(), child, stdin };
+        let mut process = WorkerProcess { pid: child.id(), child, stdin, mark };
         process.pid = admit(process.pid).map_err(failed)?;
         let written = process.write_line(&job_line);
         self.workers.push(Worker::Process(process));
@@ -75,6 +87,22 @@ impl Controller {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error.to_string())),
             _ => Ok(index),
         }
+    }
+
+    /// Has the guard, a process of `program`, watch over what carries `mark`.
+    fn guard(&mut self, program: &Path, mark: &ProcessMark) -> io::Result<()> {
+        if process_mark::is_marked() {
+            return Ok(());
+        }
+        let guard = match self.guard.take() {
+            Some(guard) => guard,
+            None => {
+                // What a killed worker leaves behind comes to this process, also where its mark is lost.
+                let _ = process_mark::adopt_orphans();
+                Guard::start(program)?
+            }
+        };
+        self.guard.insert(guard).watch(mark)
     }
 
     /// Runs `work` on a thread of this process. Returns the worker's number.
@@ -143,6 +171,14 @@ impl Controller {
         }
     }
 
+    /// The state of the worker process `index` in `/proc`, such as `S`, `D` or `T`.
+    pub fn state(&self, index: usize) -> Option<char> {
+        match &self.workers[index] {
+            Worker::Process(process) => process.state(),
+            Worker::Thread(_) => None,
+        }
+    }
+
     /// Ends the worker `index` if it is alive: kills a process, stops a thread.
     pub fn end(&mut self, index: usize) {
         match &mut self.workers[index] {
@@ -155,6 +191,18 @@ impl Controller {
     pub fn end_all(&mut self) {
         (0..self.workers.len()).for_each(|index| self.end(index));
         self.workers.clear();
+        self.end_adopted();
+    }
+
+    /// Ends what workers left behind that this process adopted.
+    fn end_adopted(&self) {
+        let of_worker = |worker: &Worker| match worker {
+            Worker::Process(process) => Some(process.child.id()),
+            Worker::Thread(_) => None,
+        };
+        let children: Vec<u32> =
+            self.workers.iter().filter_map(of_worker).chain(self.guard.as_ref().map(Guard::pid)).collect();
+        warn_of(&process_mark::end_adopted(&children));
     }
 
     /// Waits for the worker process `index`, whose output has ended.
@@ -162,10 +210,12 @@ impl Controller {
     /// # Errors
     /// It did not end with success; the text says how, for the user.
     pub fn wait(&mut self, index: usize) -> Result<(), String> {
-        match &mut self.workers[index] {
+        let ended = match &mut self.workers[index] {
             Worker::Process(process) => process.wait(),
-            Worker::Thread(_) => Ok(()),
-        }
+            Worker::Thread(_) => return Ok(()),
+        };
+        self.end_adopted();
+        ended
     }
 
     /// Waits for the worker process `index`, whose output has ended before its workload. How it ended, for the user.
@@ -184,6 +234,20 @@ impl Controller {
         thread.take().map_or(Ok(WorkloadData::default()), |thread| {
             thread.join().unwrap_or(Err(SessionError::Workload(WorkloadError::Panicked)))
         })
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+fn warn_of(left: &[u32]) {
+    if !left.is_empty() {
+        tracing::warn!(
+            "processes {left:?} of a worker cannot be ended: they wait for a device, or belong to another user"
+        );
     }
 }
 
@@ -232,12 +296,17 @@ struct WorkerProcess {
     pid: u32,
     child: Child,
     stdin: Option<ChildStdin>,
+    mark: Option<ProcessMark>,
 }
 
 impl WorkerProcess {
     fn is_alive(&self) -> bool {
-        std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
-            .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X'])))
+        self.state().is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    }
+
+    fn state(&self) -> Option<char> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
     }
 
     fn send_line(&mut self, line: &str) {
@@ -262,11 +331,18 @@ impl WorkerProcess {
     }
 
     fn wait(&mut self) -> Result<(), String> {
-        match self.child.wait() {
+        let status = self.child.wait();
+        self.end_what_is_left();
+        match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("its process ended with {status}")),
             Err(error) => Err(format!("its process cannot be waited for: {error}")),
         }
+    }
+
+    /// Ends what a worker that was killed had started.
+    fn end_what_is_left(&mut self) {
+        warn_of(&self.mark.take().map(|mark| mark.end_processes()).unwrap_or_default());
     }
 }
 
@@ -278,5 +354,6 @@ impl Drop for WorkerProcess {
         while matches!(self.child.try_wait(), Ok(None)) && MonotonicClock.now_ns() < deadline_ns {
             MonotonicClock.sleep(KILL_POLL_NS);
         }
+        self.end_what_is_left();
     }
 }

@@ -46,11 +46,13 @@
 //! # }
 //! ```
 
+mod confinement;
 pub mod control;
 pub mod controller;
 pub mod error;
 pub mod find_max;
 pub mod group;
+pub mod guard;
 pub mod protocol;
 pub mod sample_totals;
 pub mod single;

@@ -5,8 +5,11 @@ use std::sync::mpsc::{Sender, channel};
 
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::clock_offset::{clock_id, clock_sync};
+use manometer_measure::process_mark::{adopt_orphans, end_descendants};
 use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_workload::settings::WorkloadSettings;
 
+use crate::confinement::confine;
 use crate::control::Controls;
 use crate::group;
 use crate::protocol::{CLOCK, CLOCK_AND_SYNC, CLOCK_IN_STEP, Control, Job, Message};
@@ -20,9 +23,13 @@ const ORPHAN_TIMEOUT_NS: u64 = 1_500_000_000;
 /// # Errors
 /// The job failed, or there was none; the text is the message that was sent.
 pub fn run() -> Result<(), String> {
+    // Without that, what a program leaves behind is found by its mark only.
+    let _ = adopt_orphans();
     let mut lines = BufReader::new(stdin()).lines();
     let (sender, receiver) = channel();
     let outcome = read_job(&mut lines).and_then(|job| {
+        // First: threads inherit it.
+        confine_job(&job)?;
         std::thread::spawn(move || forward_controls(lines, &sender));
         let controls = Controls::new(receiver);
         let finished = match &job.clients {
@@ -31,6 +38,7 @@ pub fn run() -> Result<(), String> {
         };
         finished.map_err(|error| error.to_string())
     });
+    end_descendants();
     let last = match &outcome {
         Ok(()) => Message::Done,
         Err(text) => Message::Error { text: text.clone() },
@@ -38,6 +46,19 @@ pub fn run() -> Result<(), String> {
     // If the receiver is gone the message is lost: the run is over in any case.
     let _ = send(last);
     outcome
+}
+
+/// Confines a worker that does its work itself. A program of the user's writes where the user says, and clients are workers.
+fn confine_job(job: &Job) -> Result<(), String> {
+    if matches!(job.workload, WorkloadSettings::Command(_)) || job.clients.is_some() {
+        return Ok(());
+    }
+    if !confine(&job.directory, &job.name)? {
+        let text = "this kernel does not confine workers to the device directory (Landlock, Linux 6.2)".to_owned();
+        // A conductor that is gone stops the worker soon.
+        let _ = send(Message::Note { t_ns: MonotonicClock.now_ns(), text });
+    }
+    Ok(())
 }
 
 fn read_job(lines: &mut Lines<BufReader<Stdin>>) -> Result<Job, String> {
@@ -68,6 +89,7 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
     let _ = controls.send(Control::Stop);
     MonotonicClock.sleep(ORPHAN_TIMEOUT_NS);
     tracing::error!("standard input is closed but the workload still runs: the worker exits");
+    end_descendants();
     #[expect(clippy::disallowed_methods, reason = "the controller is gone; an orphan must not go on loading a device")]
     #[expect(clippy::exit, reason = "the same")]
     std::process::exit(1);

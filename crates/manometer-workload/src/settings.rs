@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use manometer_measure::regular_file;
 use manometer_target::engine::directory::DatabaseManifest;
 use manometer_target::engine::{EngineOptions, StorageKind};
 use rapidhash::v3::rapidhash_v3;
@@ -16,6 +17,7 @@ use crate::io::{self, IoSettings};
 use crate::kv::{self, KvOperation, KvPlan, KvSettings, RateForm};
 use crate::paths::{self, PathsPlan, PathsSettings};
 use crate::replay::{self, ReplaySettings};
+use crate::settings_file::MOST_FILE_BYTES;
 
 /// A workload of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,7 +135,7 @@ impl WorkloadSettings {
         let mut text = serde_json::to_vec(self).unwrap_or_default();
         for file in self.files_named() {
             // Hashing the length separates one file from the next. A missing file has no length.
-            let read = std::fs::read(file).ok();
+            let read = regular_file::read(&file, MOST_FILE_BYTES).ok();
             text.extend(read.as_ref().map_or(u64::MAX, |read| read.len() as u64).to_le_bytes());
             text.extend(read.unwrap_or_default());
         }

@@ -16,14 +16,19 @@ pub fn wrong_file(error: &ExperimentError) -> ExitStatus {
     ExitStatus::WrongRequest
 }
 
+/// A line of a file with more bytes is not drawn.
+const LONGEST_LINE: usize = 1_000;
+
 /// Prints the problem with the place in the file.
 fn print_problem(problem: &file::Problem) {
     let mut text = String::new();
     let drawn = GraphicalReportHandler::new().render_report(&mut text, problem);
     let place = problem.file_and_line().map(|(file, line)| format!("{file}:{line}: ")).unwrap_or_default();
     match drawn {
-        Ok(()) => output::note(format!("{place}{}\n{}", problem.message(), without_message(&text)).trim_end()),
-        Err(_) => output::note(&problem.to_string()),
+        Ok(()) if !text.lines().any(|line| line.len() > LONGEST_LINE) => {
+            output::note(format!("{place}{}\n{}", problem.message(), without_message(&text)).trim_end())
+        }
+        _ => output::note(&problem.to_string()),
     }
 }
 

@@ -16,6 +16,7 @@ mod exit_status;
 mod experiment_error;
 mod experiments;
 mod fidelity;
+mod guard;
 mod import;
 mod init;
 mod io;
@@ -91,6 +92,7 @@ verbs::verbs! {
     Complete => complete,
     Man => man,
     Worker => worker,
+    Guard => guard,
 }
 
 fn main() -> ExitCode {

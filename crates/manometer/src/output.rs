@@ -1,5 +1,6 @@
 //! Output: the result on standard output, as text or as one JSON document; everything else on standard error.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
@@ -38,7 +39,10 @@ impl Format {
 /// # Errors
 /// Standard output cannot be written.
 pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
-    print_bytes(&[&serde_json::to_vec_pretty(document)?[..], b"\n"].concat())
+    let text = serde_json::to_string_pretty(document)?;
+    // Only texts in it hold such characters.
+    let escaped = |letter| format!("\\u{:04x}", u32::from(letter));
+    print_bytes(format!("{}\n", without_commands(&text, escaped)).as_bytes())
 }
 
 /// Prints text on standard output.
@@ -46,7 +50,7 @@ pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
 /// # Errors
 /// Standard output cannot be written.
 pub fn print_text(text: &str) -> anyhow::Result<()> {
-    print_bytes(format!("{text}\n").as_bytes())
+    print_bytes(format!("{}\n", printable(text)).as_bytes())
 }
 
 /// Prints bytes on standard output. A reader that has closed it, as `head` does, has read enough: the verb ends with the
@@ -67,7 +71,26 @@ pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
 /// Prints a message on standard error.
 pub fn note(text: &str) {
     // A closed standard error must not end a measurement.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+}
+
+/// `text` with the characters visible that command a terminal or reverse its lines: names in recordings, traces and answers of
+/// servers are anybody's.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    without_commands(text, |letter| letter.escape_unicode().to_string())
+}
+
+/// `text` with each character that commands a terminal `escaped`.
+fn without_commands(text: &str, escaped: impl Fn(char) -> String) -> Cow<'_, str> {
+    let commands = |letter: char| {
+        letter.is_control() && !matches!(letter, '\n' | '\t')
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let visible = |letter: char| if commands(letter) { escaped(letter) } else { letter.to_string() };
+    Cow::Owned(text.chars().map(visible).collect())
 }
 
 /// Prints an event as one line of JSON on standard error.
@@ -96,6 +119,13 @@ fn said_once(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_commands_the_terminal() {
+        assert_eq!(printable("a\tb\nc µs — é"), "a\tb\nc µs — é");
+        assert_eq!(printable("a\u{1b}]0;owned\u{7}\r"), "a\\u{1b}]0;owned\\u{7}\\u{d}");
+        assert_eq!(printable("\u{9b}31m \u{202e}cod"), "\\u{9b}31m \\u{202e}cod");
+    }
 
     #[test]
     fn a_cause_is_said_once() {

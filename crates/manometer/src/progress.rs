@@ -9,7 +9,7 @@ use manometer_experiment::Experiment;
 use manometer_experiment::progress::ProgressUpdate;
 
 use crate::number::{latency, number};
-use crate::output;
+use crate::output::{self, printable};
 
 /// The steps of a bar: thousandths of its length.
 const STEPS: u64 = 1000;
@@ -121,13 +121,13 @@ impl Bars {
             }
             ProgressUpdate::Finding(finding) => {
                 // Printed above the bars; a closed terminal is not a failure.
-                let _ = self.all.println(format!("{}: {}", finding.id, finding.text));
+                let _ = self.all.println(printable(&format!("{}: {}", finding.id, finding.text)));
             }
             ProgressUpdate::Ended { workload, text } => {
-                let _ = self.all.println(format!("{workload} has ended: {text}"));
+                let _ = self.all.println(printable(&format!("{workload} has ended: {text}")));
             }
             ProgressUpdate::Failed { workload, text } => {
-                let _ = self.all.println(format!("{workload} failed: {text}"));
+                let _ = self.all.println(printable(&format!("{workload} failed: {text}")));
             }
         }
     }

@@ -54,14 +54,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(recorded) => recorded,
         Err(error) => return Ok(wrong_request(error)),
     };
-    for one in &recorded {
-        let dir = &one.recording.dir;
+    recorded.par_iter().try_for_each(|one| match write_summary(&one.recording.dir, &one.summary) {
         // A recording may be read-only; with `--out` the report is written nevertheless.
-        match write_summary(dir, &one.summary) {
-            Err(error) if args.out.is_some() => output::note(&format!("cannot write summary.json: {error}")),
-            result => result?,
+        Err(error) if args.out.is_some() => {
+            output::note(&format!("cannot write summary.json: {error}"));
+            Ok(())
         }
-    }
+        result => result,
+    })?;
     let page = args.out.clone().unwrap_or_else(|| args.recordings[0].join(FILE));
     write_page(&page, &recorded)?;
     if let Some(path) = &args.metrics {

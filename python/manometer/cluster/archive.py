@@ -17,6 +17,7 @@ from typing import Any
 
 from distributed import get_worker
 
+from manometer import _native
 from manometer._program import command
 from manometer.cluster import storage
 from manometer.cluster.connection import check_versions, connect, hosts_of
@@ -124,4 +125,4 @@ def _set_sweep(recordings: list[Path]) -> None:
         plan = read(recording / "plan.json")
         plan["sweep"] = {name: own[name] for name in differing if name in own}
         text = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
-        (recording / "plan.json").write_text(text, encoding="utf-8")
+        _native.write_document(recording, "plan.json", text)

@@ -195,7 +195,7 @@ def _add_host(out: Path, host: Host, order: Order) -> None:
     if path.exists():
         environment = json.loads(path.read_text(encoding="utf-8"))
         environment["cluster"] = {"host": host.name, "run": order.id}
-        path.write_text(json.dumps(environment, indent=2) + "\n", encoding="utf-8")
+        _native.write_document(out, path.name, json.dumps(environment, indent=2) + "\n")
 
 
 def _archive(out: Path) -> bytes:

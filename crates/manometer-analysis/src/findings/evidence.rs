@@ -160,6 +160,7 @@ mod tests {
                 columns: vec![Column::new("temperature", "°C")],
                 values: vec![seconds.iter().map(|second| Some(*second as f64)).collect()],
                 truncated: false,
+                damaged: false,
             };
             let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 60 * SECOND };
             readings(&samples, "temperature", window).into_iter().map(|(_, value)| value).collect::<Vec<_>>()

@@ -120,6 +120,7 @@ mod tests {
             columns: names.map(|name| Column::new(name, "")).to_vec(),
             values: vec![vec![Some(90.0), Some(85.0)], inserts.map(Some).to_vec(), vec![deletes, None]],
             truncated: false,
+            damaged: false,
         }
     }
 

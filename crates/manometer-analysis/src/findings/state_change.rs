@@ -2,6 +2,7 @@
 
 use manometer_measure::Samples;
 use manometer_measure::event::{Finding, Severity, ThreatTarget};
+use manometer_measure::human;
 
 use super::evidence::{Evidence, first_and_last, readings, values};
 use super::rule::{Family, Rule, minor, serious};
@@ -75,9 +76,12 @@ fn levels(evidence: &Evidence<'_>) -> Option<String> {
         .filter_map(|(level, column)| Some((level, state_difference(evidence, engine, column)?)))
         .collect();
     let all: f64 = levels.iter().map(|(_, (before, _))| before).sum();
-    let changes = levels.iter().map(|(level, (before, after))| (level, (after - before) / all));
-    let (level, change) = changes.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
-    is_beyond(change, LEVEL_TOLERANCE).then(|| format!("level {level} by {:+.0} % of all levels", 100.0 * change))
+    let changes = levels.iter().map(|(level, sizes)| (level, (sizes.1 - sizes.0) / all, sizes));
+    let (level, change, (before, after)) = changes.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+    is_beyond(change, LEVEL_TOLERANCE).then(|| {
+        let [before, after] = [before, after].map(|bytes| human::bytes(*bytes as u64));
+        format!("level {level} from {before} to {after}, {:+.0} % of all levels' size at the start", 100.0 * change)
+    })
 }
 
 fn utilisation(evidence: &Evidence<'_>) -> Option<String> {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
 use manometer_analysis::verdict::Grade;
-use manometer_measure::Recording;
 use manometer_measure::event::RunStatus;
 use manometer_measure::plan::PhaseKind;
+use manometer_measure::{Event, EventLine, Recording, json_line};
 use proptest::prelude::*;
 
 use crate::synthetic::{Run, at, find, open, phase, plan};
@@ -88,15 +88,80 @@ fn a_damaged_event_leaves_every_phase_its_own_time() {
 #[test]
 fn a_phase_that_overlaps_with_the_next_one_ends_before_it() {
     let (_, summary) = with_line("\"phase_ended\",\"phase\":\"w0\"", |line| {
-        let start = "\"phase_started\",\"phase\":\"w1\"";
-        let early =
-            line.replace("\"phase_ended\",\"phase\":\"w0\"", start).replace(&at(30).to_string(), &at(20).to_string());
-        format!("{early}\n{line}\n")
+        let early = EventLine { t_ns: at(20), event: Event::PhaseStarted { phase: "w1".to_owned() } };
+        format!("{}{line}\n", String::from_utf8(json_line::encode(&early)).unwrap())
     });
     let w0 = find(&summary, "w0");
     assert_eq!((w0.end_s, w0.performance.samples), (Some(20.0), 20));
     let cut = summary.findings.iter().find(|finding| finding.id == "phase-cut").unwrap();
     assert!(cut.text.contains("w0 was measured for 20 s of 30 s"), "{}", cut.text);
+}
+
+/// What a disk, a power cut or a hand does to a file.
+#[derive(Debug, Clone, Copy)]
+enum Damage {
+    Flipped,
+    ZeroedTail,
+    ZeroedSector,
+    Overwritten,
+    Truncated,
+}
+
+fn damaged(bytes: &[u8], damage: Damage, at: f64, noise: u64) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    let begin = (bytes.len() as f64 * at) as usize;
+    let sector = begin..bytes.len().min(begin + 512);
+    match damage {
+        Damage::Flipped => damaged.iter_mut().skip(begin).take(1).for_each(|byte| *byte ^= 1 << (noise % 8)),
+        Damage::ZeroedTail => damaged[begin..].fill(0),
+        Damage::ZeroedSector => damaged[sector].fill(0),
+        Damage::Overwritten => {
+            let noise = noise.to_le_bytes();
+            damaged[sector].iter_mut().zip(noise.iter().cycle()).for_each(|(byte, noise)| *byte = *noise);
+        }
+        Damage::Truncated => damaged.truncate(begin),
+    }
+    damaged
+}
+
+/// The summary of the recording in `dir`; `None` if it is refused.
+fn summary(dir: &Path) -> Option<RunSummary> {
+    Recording::open(dir).ok().map(|recording| summarise(&recording))
+}
+
+/// The number of damages that are tried.
+fn damages() -> u32 {
+    std::env::var("DAMAGES").map_or(200, |damages| damages.parse().unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::with_cases(damages()) })]
+
+    #[test]
+    fn a_damaged_file_is_told_or_changes_nothing(
+        which in any::<prop::sample::Index>(),
+        kind in prop::sample::select(vec![
+            Damage::Flipped, Damage::ZeroedTail, Damage::ZeroedSector, Damage::Overwritten, Damage::Truncated,
+        ]),
+        at in 0.0..1.0f64,
+        noise in any::<u64>(),
+        finished in any::<bool>(),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        record(dir.path(), finished);
+        let whole = summary(dir.path()).unwrap();
+        let files = files(dir.path());
+        let path = which.get(&files);
+        let bytes = fs::read(path).unwrap();
+        fs::write(path, damaged(&bytes, kind, at, noise)).unwrap();
+        // A run that was cut short had files of any length.
+        let is_told = |summary: &RunSummary| summary.findings.iter().any(|finding| finding.id == "damaged");
+        let may_be_short = !finished && matches!(kind, Damage::Truncated);
+        if let Some(read) = summary(dir.path()).filter(|read| !is_told(read) && !may_be_short) {
+            prop_assert_eq!(serde_json::to_value(read).unwrap(), serde_json::to_value(whole).unwrap(), "{:?}", path);
+        }
+        summarised(dir.path())?;
+    }
 }
 
 proptest! {

@@ -344,7 +344,7 @@ fn a_changed_state_is_reported_with_what_changed() {
     // Constant within each phase and different between phases: no phase drifts, but the run does.
     let step = |second: f64| (second / 61.0).floor();
     let levels = with_series("db.engine", &LEVELS, move |second| vec![GIB, GIB, (3.0 + 0.2 * step(second)) * GIB]);
-    has(&only(&levels), "state-moved", &["level 6 by +8 %", "snapshot"]);
+    has(&only(&levels), "state-moved", &["level 6 from 3 GiB to 3.4 GiB, +8 % of", "snapshot"]);
     let device = with_series("health", &["utilisation", "temperature"], |second| {
         vec![(100.0 + second / 10.0) * GIB, 40.0 + second / 10.0]
     });

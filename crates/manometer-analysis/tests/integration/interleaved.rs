@@ -11,7 +11,7 @@ use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan};
 use manometer_measure::{Column, Samples};
 use tempfile::TempDir;
 
-use crate::synthetic::{Run, at, find, open, phase, plan};
+use crate::synthetic::{Run, at, find, open, phase, plan, without_checksums};
 
 const ROUNDS: u32 = 20;
 
@@ -216,6 +216,7 @@ fn samples_that_are_missing_within_blocks_are_missing_time() {
             samples = samples.rows(&kept);
         }
         samples.write_parquet(&path).unwrap();
+        without_checksums(dir.path());
         let summary = summarise(&open(dir.path()));
         let missing = finding(&summary, "samples-missing").unwrap();
         assert!(missing.text.contains("Samples are missing: w1 20 of 40 s;"), "{}", missing.text);

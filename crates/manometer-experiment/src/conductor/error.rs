@@ -5,6 +5,7 @@ use manometer_session::error::StartError;
 
 use crate::isolate::IsolateError;
 use crate::lock::LockError;
+use crate::place::PlaceError;
 use crate::prepare::PrepareError;
 use crate::prepare::ledger::LedgerError;
 
@@ -15,6 +16,9 @@ pub enum RunError {
     /// Another run holds the device directory.
     #[error(transparent)]
     Locked(#[from] LockError),
+    /// The run would write to a place of others.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// A workload cannot be isolated, or the device not be set, as the experiment requires.
     #[error(transparent)]
     Isolation(#[from] IsolateError),
@@ -38,7 +42,7 @@ impl RunError {
     /// Whether the request was wrong, rather than the host.
     pub fn is_wrong_request(&self) -> bool {
         match self {
-            Self::Locked(_) | Self::Recording(RecordingError::NotEmpty { .. }) => true,
+            Self::Locked(_) | Self::Place(_) | Self::Recording(RecordingError::NotEmpty { .. }) => true,
             Self::Isolation(error) => error.is_wrong_request(),
             Self::Prepare(error) => error.is_wrong_request(),
             Self::Worker(_) | Self::Recording(_) => false,

@@ -17,11 +17,21 @@ pub use error::RunError;
 use crate::definition::Experiment;
 use crate::isolate;
 use crate::lock::DirectoryLock;
+use crate::place::check_device_directory;
 use crate::prepare::disk_fit::record_fit;
 use crate::prepare::ledger::Ledger;
 use crate::prepare::{self, PrepareScope, PreparedRun};
 use crate::progress::ProgressUpdate;
 use crate::setup::RunSetup;
+
+/// Checks, before anything is written, that a run of `experiment` has a place for its data and that they fit there.
+///
+/// # Errors
+/// It does not.
+pub fn check(experiment: &Experiment, reuse: bool) -> Result<(), RunError> {
+    check_device_directory(experiment)?;
+    Ok(prepare::check_space(experiment, reuse)?)
+}
 
 /// Prepares and runs `experiment`, whose sweep is resolved, and leaves a recording in `setup.out`. The folders whose data
 /// belong to this command afterwards are added to `created`, also where the run ends in an error: the run created these
@@ -80,6 +90,7 @@ fn with_ledger<T>(
     experiment: &Experiment,
     work: impl FnOnce(&mut Ledger) -> Result<T, RunError>,
 ) -> Result<T, RunError> {
+    check_device_directory(experiment)?;
     let _lock = DirectoryLock::take(&experiment.directory)?;
     isolate::clean_up(&experiment.directory)?;
     let mut ledger = prepare::open_ledger(&experiment.directory)?;

@@ -51,10 +51,14 @@ pub struct Experiment {
     pub goal: Option<PlanGoal>,
     /// The sample interval.
     pub interval: Span,
+    /// How long a worker may send nothing, and the device may leave requests unanswered, before the run fails.
+    pub silence: Span,
     /// The device directory: all data are written below it.
     pub directory: PathBuf,
     /// Whether all data may shrink to fit the disk.
     pub fit: bool,
+    /// Whether root may write to the directory of another user.
+    pub foreign_owner: bool,
     /// The maximum number of bytes that may ever be written to the device from the directory.
     pub write_budget: Option<ByteSize>,
     /// How the device and the data are prepared.

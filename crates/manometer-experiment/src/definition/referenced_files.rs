@@ -1,9 +1,9 @@
 //! The files that an experiment references: their contents are a part of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::regular_file;
 use rapidhash::v3::rapidhash_v3;
 
 use super::{Experiment, ExperimentWorkload};
@@ -40,13 +40,16 @@ impl Experiment {
     }
 }
 
+/// The largest file that is hashed.
+const MOST_BYTES: u64 = 4 << 30;
+
 fn hash_of(path: &Path) -> Option<String> {
-    Some(format!("{:016x}", rapidhash_v3(&fs::read(path).ok()?)))
+    Some(format!("{:016x}", rapidhash_v3(&regular_file::read(path, MOST_BYTES).ok()?)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
     #[test]
     fn files_of_every_run_and_phase_are_referenced() {

@@ -61,6 +61,8 @@ pub struct SweepRules {
     pub reference_every: Option<u32>,
     /// Repeat a combination until its interval is narrow enough.
     pub stop: Option<RepeatStop>,
+    /// How often a run that failed is tried again before the set goes on without it.
+    pub retry: u32,
 }
 
 /// When a combination is not repeated any more.

@@ -84,6 +84,9 @@ impl Diagnostic for Problem {
     }
 }
 
+/// The most problems that are listed.
+const MAX_PROBLEMS: usize = 20;
+
 /// All problems of an experiment file. Nothing was started.
 #[derive(Debug)]
 pub struct ExperimentError {
@@ -108,6 +111,12 @@ impl std::error::Error for ExperimentError {}
 impl ExperimentError {
     pub(crate) fn new(mut errors: Vec<CheckError>, sources: &Sources) -> Self {
         errors.sort_by_key(|error| error.origin.as_ref().map(|origin| (origin.source, origin.span.start)));
+        // A file with more is of another kind.
+        let more = errors.len().saturating_sub(MAX_PROBLEMS);
+        if more > 0 {
+            errors.truncate(MAX_PROBLEMS);
+            errors.push(CheckError::new(format!("{more} more problems are not listed"), None));
+        }
         Self { problems: errors.into_iter().map(|error| Problem::new(error, sources)).collect() }
     }
 }

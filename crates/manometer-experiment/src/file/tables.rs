@@ -34,6 +34,9 @@ pub struct ExperimentTable {
     /// Sample interval of all series.
     #[serde(default = "one_second")]
     pub interval: Span,
+    /// How long a worker may send nothing, and the device may leave requests unanswered, before the run fails. Default: ten
+    /// sample intervals, at least `10s`.
+    pub silence: Option<Span>,
     /// The measured device, with the databases and the neighbours' files.
     pub device: DeviceTable,
     /// Preparation of the device and the data before anything is measured.
@@ -75,6 +78,9 @@ pub struct DeviceTable {
     /// Maximum number of bytes that all runs and preparations in this directory together may write to the device, as
     /// flash wears out. Default: unlimited.
     pub write_budget: Option<ByteSize>,
+    /// Let root write to a directory that belongs to another user, who can then lead these writes elsewhere.
+    #[serde(default)]
+    pub foreign_owner: bool,
     /// I/O scheduler of the device during the run. Default: unchanged.
     pub scheduler: Option<String>,
     /// Name by which hosts of a cluster announce the device: `manometer cluster run` sends a run to a host that has it.
@@ -245,6 +251,9 @@ pub struct SweepTable {
     pub reference_every: Option<u32>,
     /// Repeat each combination until its confidence interval over the repeats is narrow enough.
     pub stop: Option<SweepStop>,
+    /// How often a run that failed is tried again before the set goes on without it. Default: once.
+    #[schemars(range(max = 10))]
+    pub retry: Option<u32>,
     /// `"workload.setting" = [values]`, in quotes. Several keys make their product.
     #[serde(flatten)]
     pub settings: Map<String, Value>,

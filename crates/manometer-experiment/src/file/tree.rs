@@ -1,10 +1,11 @@
 //! TOML as a tree in which every value knows its position, so that `extends` and `--set` can merge trees and errors can
 //! point at lines.
 
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use manometer_measure::regular_file;
 use manometer_measure::suggest::similar;
 use serde_json::Value;
 use toml_edit::{Document, Item, TableLike};
@@ -15,6 +16,9 @@ use crate::shipped;
 
 /// The maximum depth of `extends`.
 const MAX_EXTENDS: usize = 16;
+
+/// The largest file that is read.
+const MOST_FILE_BYTES: u64 = 16 << 20;
 
 /// A value and its position.
 #[derive(Debug, Clone)]
@@ -133,7 +137,7 @@ pub(crate) fn load(sources: &mut Sources, path: &Path, sets: &[String], errors: 
 /// Adds the text of the file at `path`, which was written as `name`. Where there is no such file, a bare name is that of a
 /// shipped experiment.
 fn open(sources: &mut Sources, path: &Path, name: &Path) -> Result<usize, CheckError> {
-    let error = match fs::read_to_string(path) {
+    let error = match regular_file::read_text(path, MOST_FILE_BYTES) {
         Ok(text) => return Ok(sources.add(path.to_owned(), text)),
         Err(error) => error,
     };

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use manometer_measure::process_mark::ProcessMark;
+
 use super::cgroup::Cgroup;
 use super::container::Container;
 use super::error::IsolateError;
@@ -26,6 +28,11 @@ impl WorkerPlacement {
         };
         command.arg("worker");
         command
+    }
+
+    /// What the worker's processes will be found by; a container ends its own.
+    pub(crate) fn mark(&self) -> Option<ProcessMark> {
+        self.container.is_none().then(ProcessMark::new)
     }
 
     /// Applies the limits to the worker started as `pid`, which has no job yet. Returns the id of the worker's own

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use manometer_measure::ByteSize;
+use manometer_measure::{ByteSize, human};
 use manometer_target::engine::EngineError;
 
 use super::ledger::LedgerError;
@@ -35,9 +35,8 @@ pub enum PrepareError {
     BudgetExhausted(String),
     /// The disk has too little space.
     #[error(
-        "{} has {free} of free space, `prepare.over_provisioning` reserves {reserved}, and the data need {required}: \
-         reduce the data, or free space",
-        directory.display()
+        "{} has {} of free space{}, and the data need {}: reduce the data, or free space",
+        directory.display(), human::bytes(free.0), reservation(*reserved), human::bytes(required.0)
     )]
     OutOfSpace {
         /// The device directory.
@@ -105,6 +104,13 @@ impl From<WriteStop> for PrepareError {
             WriteStop::BudgetExhausted(reason) => Self::BudgetExhausted(reason),
             WriteStop::Ledger(error) => Self::Ledger(error),
         }
+    }
+}
+
+fn reservation(reserved: ByteSize) -> String {
+    match reserved.0 {
+        0 => String::new(),
+        bytes => format!(", of which `prepare.over_provisioning` reserves {}", human::bytes(bytes)),
     }
 }
 

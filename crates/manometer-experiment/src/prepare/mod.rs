@@ -114,6 +114,17 @@ pub fn prepare(
     Ok(PreparedRun { steps, folders, findings, device_state })
 }
 
+/// Checks that the data that workers of a run of `experiment` create fit into the free space.
+///
+/// # Errors
+/// They do not, or the ledger cannot be read.
+pub(crate) fn check_space(experiment: &Experiment, reuse: bool) -> Result<(), PrepareError> {
+    let (ledger, created) = (LedgerEntries::read(&experiment.directory)?, BTreeSet::new());
+    let state = DirectoryState::read(experiment, &ledger, reuse, &created);
+    let steps = steps::plan_steps(experiment, &state, PrepareScope::Run);
+    requirements::check_space(experiment, &state, &steps)
+}
+
 /// Removes the leftovers of killed preparations and opens the ledger of `directory`, whose lock is held.
 ///
 /// # Errors

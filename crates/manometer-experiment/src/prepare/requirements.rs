@@ -42,6 +42,28 @@ pub(super) fn check_before(
     space.check(&experiment.directory, data_bytes, experiment.prepare.over_provisioning)
 }
 
+/// Checks that the data that the workers of a run create fit into the free space. Compressible data may take less than they
+/// count, and do not count.
+///
+/// # Errors
+/// They do not fit.
+pub(super) fn check_space(
+    experiment: &Experiment,
+    state: &DirectoryState,
+    steps: &[PrepareStep],
+) -> Result<(), PrepareError> {
+    let Some(space) = state.space else { return Ok(()) };
+    let certain: Vec<&ExperimentWorkload> = created_by_workers(experiment, state, steps)
+        .filter(|workload| !is_compressible(experiment, &workload.name))
+        .collect();
+    space.check(&experiment.directory, additional_bytes(experiment, &certain, &[]), None)
+}
+
+fn is_compressible(experiment: &Experiment, name: &str) -> bool {
+    let settings = experiment.workload(name).map(|(_, workload)| &workload.settings);
+    matches!(settings, Some(WorkloadSettings::Kv(kv)) if KvPlan::new(kv).is_ok_and(|plan| plan.is_compressible()))
+}
+
 /// Checks after a step that the over-provisioned share is still free: the size of copies and databases is not known in
 /// advance.
 ///
@@ -58,10 +80,7 @@ pub(super) fn check_after_step(experiment: &Experiment) -> Result<(), PrepareErr
 /// The bytes that `steps` and the workers of `by_workers` write at least: copies may share blocks, and engines may
 /// compress.
 fn certain_bytes(experiment: &Experiment, by_workers: &[&ExperimentWorkload], steps: &[PrepareStep]) -> u64 {
-    let is_compressible = |name: &str| {
-        let settings = experiment.workload(name).map(|(_, workload)| &workload.settings);
-        matches!(settings, Some(WorkloadSettings::Kv(kv)) if KvPlan::new(kv).is_ok_and(|plan| plan.is_compressible()))
-    };
+    let is_compressible = |name: &str| is_compressible(experiment, name);
     let of_steps = steps.iter().map(|step| match step {
         PrepareStep::Precondition { bytes, .. } => *bytes,
         PrepareStep::Data { workload, bytes, .. } if !is_compressible(workload) => *bytes,

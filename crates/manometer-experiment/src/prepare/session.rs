@@ -51,11 +51,13 @@ pub(super) fn session(
 ) -> Result<Option<SettleResult>, PrepareError> {
     let failed = |text: String| PrepareError::Workload { workload: job.name.clone(), text };
     // Limits apply to measurements: here they would only make the preparation longer.
-    let mut command = WorkerPlacement::default().command(stage.program);
+    let place = WorkerPlacement::default();
+    let mut command = place.command(stage.program);
     // Ctrl-C at the terminal is handled here; the worker is stopped in order.
     command.process_group(0);
     let mut controller = Controller::default();
-    let worker = controller.start_process(&mut command, job, Ok).map_err(|error| failed(error.to_string()))?;
+    let worker = controller.start_process(&mut command, job, place.mark(), Ok);
+    let worker = worker.map_err(|error| failed(error.to_string()))?;
     account.add_process(controller.pid(worker));
     let mut session =
         PrepareSession { stage, job, until, begun, controller, worker, account, written_bytes: 0, going_ns: None };

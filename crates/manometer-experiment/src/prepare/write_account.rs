@@ -67,6 +67,9 @@ pub enum WriteStop {
 }
 
 impl WriteStop {
+    /// The ids of the findings about it.
+    pub const IDS: [&str; 2] = ["write-budget-spent", "writes-not-counted"];
+
     /// The finding about a run that was stopped.
     pub fn finding(&self) -> Finding {
         let text = format!("The run was stopped: {self}.");

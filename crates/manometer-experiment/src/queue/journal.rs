@@ -1,10 +1,11 @@
-//! `queue.jsonl`: the set of a folder, its runs and their states. Lines are appended, and each is durable before what it
-//! announces happens.
+//! `queue.jsonl`: the set of a folder, its runs and their states. Lines are appended, each with its checksum, and each is
+//! durable before what it announces happens.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use manometer_measure::json_line;
 use manometer_measure::plan::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +16,9 @@ use crate::prepare::disk_fit::DiskFits;
 
 /// The file's name in the output folder.
 pub(super) const FILE: &str = "queue.jsonl";
+
+/// The name of a damaged file after it was rebuilt.
+pub(super) const DAMAGED_FILE: &str = "queue.jsonl.damaged";
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,7 +149,7 @@ impl Journal {
         let new = out.join(format!("{FILE}.new"));
         let write = || {
             let mut file = File::create(&new)?;
-            lines.iter().try_for_each(|line| file.write_all(&bytes_of(line)))?;
+            lines.iter().try_for_each(|line| file.write_all(&json_line::encode(line)))?;
             file.sync_all()?;
             fs::rename(&new, &path)?;
             sync_folder(out)
@@ -155,20 +159,27 @@ impl Journal {
     }
 
     /// Opens and reads the file. An incomplete last line was never acted upon and is removed.
-    pub(super) fn open(out: &Path) -> Result<(Self, Vec<JournalLine>), QueueError> {
+    pub(super) fn open(out: &Path) -> Result<(Self, JournalContent), QueueError> {
         let path = out.join(FILE);
         let io = QueueError::io(&path);
-        let text = match fs::read_to_string(&path) {
+        let bytes = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(QueueError::Missing { out: out.to_owned() });
             }
             read => read.map_err(&io)?,
         };
-        let complete = text.rfind('\n').map_or(0, |end| end + 1);
-        let lines = parse(&path, &text[..complete])?;
+        let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let content = parse(&bytes[..complete]);
         let journal = Self::append_to(path)?;
         journal.file.set_len(complete as u64).map_err(io)?;
-        Ok((journal, lines))
+        Ok((journal, content))
+    }
+
+    /// Replaces the damaged file by `lines` and keeps it under another name.
+    pub(super) fn rebuild(self, out: &Path, lines: &[JournalLine]) -> Result<Self, QueueError> {
+        let kept = out.join(DAMAGED_FILE);
+        fs::copy(&self.path, &kept).map_err(QueueError::io(&kept))?;
+        Self::create(out, lines)
     }
 
     fn append_to(path: PathBuf) -> Result<Self, QueueError> {
@@ -178,25 +189,32 @@ impl Journal {
 
     /// Appends a line durably.
     pub(super) fn append(&mut self, line: &JournalLine) -> Result<(), QueueError> {
-        let written = self.file.write_all(&bytes_of(line)).and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(&json_line::encode(line)).and_then(|()| self.file.sync_data());
         written.map_err(QueueError::io(&self.path))
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Vec<JournalLine>, QueueError> {
-    let damaged = |(index, error): (usize, serde_json::Error)| QueueError::Damaged {
-        path: path.to_owned(),
-        line: index + 1,
-        reason: error.to_string(),
-    };
-    let numbered = text.lines().enumerate();
-    numbered.map(|(index, line)| serde_json::from_str(line).map_err(|error| damaged((index, error)))).collect()
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(super) struct JournalContent {
+    /// The lines that could be read.
+    pub lines: Vec<JournalLine>,
+    /// The number of the first line that could not be read, from 1, and why.
+    pub damaged: Option<(usize, String)>,
 }
 
-fn bytes_of(line: &JournalLine) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec(line).expect("a line is plain data");
-    bytes.push(b'\n');
-    bytes
+fn parse(bytes: &[u8]) -> JournalContent {
+    let mut content = JournalContent::default();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        // An earlier version, which adds no checksums, may have resumed the set.
+        match json_line::decode(line) {
+            Ok((line, _)) => content.lines.push(line),
+            Err(error) => {
+                content.damaged.get_or_insert((index + 1, error.to_string()));
+            }
+        }
+    }
+    content
 }
 
 /// Makes the entries of `folder` durable.
@@ -224,7 +242,7 @@ mod tests {
     fn appended_lines_are_read_back() {
         let lines = [state("001", RunState::Running), state("001", RunState::Done), state("002", RunState::NotNeeded)];
         let dir = written(&lines);
-        assert_eq!(Journal::open(dir.path()).unwrap().1, lines);
+        assert_eq!(Journal::open(dir.path()).unwrap().1.lines, lines);
     }
 
     #[test]
@@ -243,19 +261,27 @@ mod tests {
         let bytes = fs::read(dir.path().join(FILE)).unwrap();
         for cut in 0..bytes.len() {
             fs::write(dir.path().join(FILE), &bytes[..cut]).unwrap();
-            let (mut journal, read) = Journal::open(dir.path()).unwrap();
-            assert_eq!(read, lines[..read.len()]);
+            let (mut journal, JournalContent { lines: read, damaged }) = Journal::open(dir.path()).unwrap();
+            assert_eq!((&read[..], damaged), (&lines[..read.len()], None));
             journal.append(&lines[0]).unwrap();
-            assert_eq!(Journal::open(dir.path()).unwrap().1.len(), read.len() + 1);
+            assert_eq!(Journal::open(dir.path()).unwrap().1.lines.len(), read.len() + 1);
         }
     }
 
     #[test]
-    fn an_invalid_line_is_reported_with_its_number() {
-        let dir = written(&[state("001", RunState::Running)]);
-        fs::write(dir.path().join(FILE), "{\"line\":\"state\"}\n").unwrap();
-        let error = Journal::open(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("queue.jsonl, line 1"), "{error}");
+    fn a_line_with_a_changed_byte_is_left_out_and_those_after_it_are_read() {
+        let lines = [state("001", RunState::Running), state("001", RunState::Done), state("002", RunState::Running)];
+        let dir = written(&lines);
+        let bytes = fs::read(dir.path().join(FILE)).unwrap();
+        let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+        for at in ends[0] + 1..ends[1] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x84;
+            fs::write(dir.path().join(FILE), damaged).unwrap();
+            let content = Journal::open(dir.path()).unwrap().1;
+            assert_eq!((&content.lines[0], &content.lines[1]), (&lines[0], &lines[2]), "byte {at}");
+            assert_eq!(content.damaged.unwrap().0, 2, "byte {at}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod run_order;
 pub mod runs;
 pub mod single_run;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,7 @@ use manometer_analysis::compare::ComparedRun;
 use manometer_measure::Recording;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
+use manometer_measure::secrets::redact;
 use rapidhash::v3::rapidhash_v3;
 use serde_json::Value;
 
@@ -31,11 +32,14 @@ pub use run_order::unlike_states;
 pub use runs::{PlannedRun, PlannedSet, plan_set, runs_of};
 
 use self::differences::differences;
-use self::journal::{ExperimentSource, Journal, JournalLine, RunEntry, SetDescription, StateTransition};
+use self::journal::{
+    ExperimentSource, Journal, JournalContent, JournalLine, RunEntry, SetDescription, StateTransition,
+};
 use crate::conductor::RunError;
 use crate::definition::{Experiment, format_settings};
 use crate::lock::DirectoryLock;
 use crate::prepare::disk_fit::DiskFits;
+use crate::prepare::write_account::WriteStop;
 
 /// The folders of the recordings and of incomplete recordings, below the output folder.
 const RUNS_FOLDER: &str = "runs";
@@ -65,6 +69,8 @@ pub struct Queue {
     created: BTreeSet<PathBuf>,
     /// The version that started the set.
     started_by: String,
+    /// Why `queue.jsonl` was rebuilt.
+    rebuilt: Option<String>,
     journal: Journal,
     _lock: DirectoryLock,
 }
@@ -92,12 +98,14 @@ impl Queue {
             runs: waiting_runs(out, planned),
             created: BTreeSet::new(),
             started_by: VERSION.to_owned(),
+            rebuilt: None,
             journal,
             _lock: lock,
         })
     }
 
-    /// Resumes the set `files`, whose runs are `planned`, in the folder `out`. Its data stay shrunk as they were.
+    /// Resumes the set `files`, whose runs are `planned`, in the folder `out`. Its data stay shrunk as they were. A damaged
+    /// `queue.jsonl` is rebuilt from its other lines, the files and the recordings.
     ///
     /// # Errors
     /// The folder holds no queue or that of another set, is in use, or cannot be written.
@@ -106,21 +114,29 @@ impl Queue {
             return Err(QueueError::Missing { out: out.to_owned() });
         }
         let lock = DirectoryLock::take(out)?;
-        let (journal, lines) = Journal::open(out)?;
-        let mut lines = lines.into_iter();
-        let path = out.join(journal::FILE);
-        let Some(JournalLine::Set(existing)) = lines.next() else {
-            let reason = "the first line does not describe the set".to_owned();
-            return Err(QueueError::Damaged { path, line: 1, reason });
+        let (mut journal, JournalContent { lines, damaged }) = Journal::open(out)?;
+        let Some(existing) = lines.iter().find_map(set_description).cloned() else {
+            let (line, reason) = damaged.unwrap_or_else(|| (1, "the first line does not describe the set".to_owned()));
+            return Err(QueueError::Damaged { path: out.join(journal::FILE), line, reason });
         };
+        let rest: Vec<JournalLine> = lines.into_iter().filter(|line| set_description(line).is_none()).collect();
         let requested = describe_set(files, existing.fits.clone())?;
         let mut differences = differences(&existing, &requested);
-        let rest: Vec<JournalLine> = lines.collect();
-        if differences.is_empty() && !rest.iter().filter_map(run_entry).eq(run_entries(files, planned).iter()) {
+        let entries = run_entries(files, planned);
+        let mut recorded = rest.iter().filter_map(run_entry);
+        let is_same =
+            if damaged.is_some() { recorded.all(|run| entries.contains(run)) } else { recorded.eq(entries.iter()) };
+        if differences.is_empty() && !is_same {
             differences.push(format!("version {} derived other runs from it", existing.manometer));
         }
         if !differences.is_empty() {
             return Err(QueueError::DifferentSet { out: out.to_owned(), differences });
+        }
+        if damaged.is_some() {
+            let runs = entries.into_iter().map(JournalLine::Run);
+            let others = rest.iter().filter(|line| run_entry(line).is_none()).cloned();
+            let lines = [JournalLine::Set(existing.clone())].into_iter().chain(runs).chain(others);
+            journal = journal.rebuild(out, &lines.collect::<Vec<_>>())?;
         }
         let last_resumed = rest.iter().rev().find_map(|line| match line {
             JournalLine::Resumed(parameters) => Some(parameters.clone()),
@@ -134,6 +150,7 @@ impl Queue {
             runs: waiting_runs(out, &planned),
             created: BTreeSet::new(),
             started_by: existing.manometer,
+            rebuilt: damaged.map(|(line, reason)| format!("line {line} was damaged: {reason}")),
             journal,
             _lock: lock,
         };
@@ -149,6 +166,11 @@ impl Queue {
         Some(self.started_by.as_str()).filter(|version| *version != VERSION)
     }
 
+    /// Why `queue.jsonl` was rebuilt, if it was.
+    pub fn rebuilt(&self) -> Option<&str> {
+        self.rebuilt.as_deref()
+    }
+
     /// The runs in order.
     pub fn runs(&self) -> &[QueuedRun] {
         &self.runs
@@ -160,8 +182,9 @@ impl Queue {
     }
 
     /// Runs what is left, one run after another. `perform` does one: it gets its index, the folders whose data earlier runs
-    /// created, and those to which it adds its own. `recorded` gets each run that left a recording. One that is not complete
-    /// is the last, because the runs after it would probably fail too.
+    /// created, and those to which it adds its own. `recorded` gets each run that left a recording. A run that failed is
+    /// tried again as often as its experiment says, and then left; one that was interrupted, or stopped by what may be
+    /// written, is the last.
     ///
     /// # Errors
     /// A run could not begin, `recorded` failed, or the folder cannot be written.
@@ -173,16 +196,21 @@ impl Queue {
             &BTreeSet<PathBuf>,
             &mut BTreeSet<PathBuf>,
         ) -> Result<RunStatus, RunError>,
-        mut recorded: impl FnMut(usize, &QueuedRun) -> Result<(), E>,
+        mut recorded: impl FnMut(&QueuedRun) -> Result<(), E>,
     ) -> Result<RunStatus, E> {
-        while let Some(index) = self.start_next()? {
+        let mut failures: BTreeMap<usize, u32> = BTreeMap::new();
+        while let Some(index) = self.start_next(&failures)? {
             let mut created = BTreeSet::new();
             match perform(index, &self.runs[index], &self.created, &mut created) {
                 Ok(status) => {
                     self.record_end(index, status, created)?;
-                    recorded(index, &self.runs[index])?;
-                    if status != RunStatus::Complete {
-                        return Ok(status);
+                    recorded(&self.runs[index])?;
+                    match status {
+                        RunStatus::Complete => {}
+                        RunStatus::Failed if !self.is_stopped_by_writes(index) => {
+                            *failures.entry(index).or_default() += 1;
+                        }
+                        RunStatus::Failed | RunStatus::Interrupted => return Ok(status),
                     }
                 }
                 // A run that could not begin has no recording.
@@ -192,15 +220,29 @@ impl Queue {
                 }
             }
         }
-        Ok(RunStatus::Complete)
+        let is_failed = self.runs.iter().any(|run| run.state == RunState::Failed);
+        Ok(if is_failed { RunStatus::Failed } else { RunStatus::Complete })
     }
 
-    /// Starts the next run and returns its index; nothing once all are done. An incomplete recording in its folder is set
+    /// Whether the run `index` was stopped because no more may be written, or could be counted: those after it would be too.
+    fn is_stopped_by_writes(&self, index: usize) -> bool {
+        let events = Recording::open(&self.runs[index].dir).map(|recording| recording.events).unwrap_or_default();
+        events
+            .iter()
+            .any(|line| matches!(&line.event, Event::Finding(finding) if WriteStop::IDS.contains(&finding.id.as_str())))
+    }
+
+    /// Starts the next run and returns its index; nothing once all are done or have failed too often. An incomplete recording in its folder is set
     /// aside first; a complete one counts as done.
-    fn start_next(&mut self) -> Result<Option<usize>, QueueError> {
+    fn start_next(&mut self, failures: &BTreeMap<usize, u32>) -> Result<Option<usize>, QueueError> {
         loop {
-            let open = |run: &QueuedRun| !matches!(run.state, RunState::Done | RunState::NotNeeded);
-            let Some(index) = self.runs.iter().position(open) else { return Ok(None) };
+            let open = |index: &usize| {
+                let run = &self.runs[*index];
+                let failed = failures.get(index).copied().unwrap_or(0);
+                !matches!(run.state, RunState::Done | RunState::NotNeeded)
+                    && failed <= run.planned.experiment.sweep_rules.retry
+            };
+            let Some(index) = (0..self.runs.len()).find(open) else { return Ok(None) };
             if self.runs[index].dir.exists() && self.adopt_recording(index)? {
                 continue;
             }
@@ -242,7 +284,21 @@ impl Queue {
             run.planned.combination.is_some() && max == Some(run.planned.repeat) && run.state == RunState::Done
         };
         let wide = (0..self.runs.len()).filter(last).filter_map(|index| self.too_wide(index));
-        unlike_states(&planned).into_iter().chain(wide).collect()
+        unlike_states(&planned).into_iter().chain(wide).chain(self.failed_runs()).collect()
+    }
+
+    fn failed_runs(&self) -> Option<Finding> {
+        let failed: Vec<&str> =
+            self.runs.iter().filter(|run| run.state == RunState::Failed).map(|run| run.id.as_str()).collect();
+        let (which, all) = (failed.join(", "), self.runs.len());
+        (!failed.is_empty()).then(|| {
+            let text = format!(
+                "{} of {all} runs failed in every attempt and are missing: {which}. Their recordings say why; `--resume` \
+                 tries them again.",
+                failed.len()
+            );
+            Finding::new("runs-failed", Severity::Error, text)
+        })
     }
 
     fn too_wide(&self, index: usize) -> Option<Finding> {
@@ -352,6 +408,13 @@ fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
     repeat_width::widest_interval(&read)
 }
 
+fn set_description(line: &JournalLine) -> Option<&SetDescription> {
+    match line {
+        JournalLine::Set(set) => Some(set),
+        _ => None,
+    }
+}
+
 fn run_entry(line: &JournalLine) -> Option<&RunEntry> {
     match line {
         JournalLine::Run(entry) => Some(entry),
@@ -393,7 +456,9 @@ fn run_entries(files: &Files, planned: &PlannedSet) -> Vec<RunEntry> {
 fn describe_set(files: &Files, fits: DiskFits) -> Result<SetDescription, QueueError> {
     let source = |(file, experiment): &(PathBuf, Experiment)| {
         let directory = std::path::absolute(&experiment.directory).map_err(QueueError::io(&experiment.directory))?;
-        let (resolved, referenced) = (experiment.resolved.clone(), experiment.referenced_files());
+        // As it is written, so that it can be compared with what was written.
+        let resolved = redact(&experiment.resolved.to_string()).parse().expect("text in JSON was replaced by text");
+        let referenced = experiment.referenced_files();
         Ok(ExperimentSource { file: file.clone(), directory, resolved, referenced })
     };
     let files = files.iter().map(source).collect::<Result<_, QueueError>>()?;
@@ -417,20 +482,24 @@ mod tests {
 
     use super::*;
 
-    /// Runs what is left, of which `failing` fails. The status, and the runs that were performed.
-    fn run_left(queue: &mut Queue, failing: Option<usize>) -> (RunStatus, Vec<usize>) {
+    /// Runs what is left; the runs `failures` fail that often. The status, and the runs that were performed.
+    fn run_left(queue: &mut Queue, failures: &[(usize, usize)]) -> (RunStatus, Vec<usize>) {
+        let failures: BTreeMap<usize, usize> = failures.iter().copied().collect();
         let mut performed = Vec::new();
         let perform = |index: usize, run: &QueuedRun, _: &BTreeSet<PathBuf>, _: &mut BTreeSet<PathBuf>| {
             fs::create_dir_all(&run.dir).unwrap();
             performed.push(index);
-            Ok(if failing == Some(index) { RunStatus::Failed } else { RunStatus::Complete })
+            let has_failed = failures
+                .get(&index)
+                .is_some_and(|failures| performed.iter().filter(|performed| **performed == index).count() <= *failures);
+            Ok(if has_failed { RunStatus::Failed } else { RunStatus::Complete })
         };
-        let status = queue.run_left(perform, |_, _| Ok::<(), Box<dyn Error>>(())).unwrap();
+        let status = queue.run_left(perform, |_| Ok::<(), Box<dyn Error>>(())).unwrap();
         (status, performed)
     }
 
     #[test]
-    fn a_failed_run_is_the_last_until_the_set_is_resumed() {
+    fn a_failed_run_is_tried_once_more_and_then_left_until_the_set_is_resumed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, out) = (dir.path().join("e.toml"), dir.path().join("out"));
         let text = "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\nrecords = 10\n[plan]\n\
@@ -439,10 +508,12 @@ mod tests {
         let experiment = crate::file::load(&path, &[]).unwrap();
         let (planned, files) = (plan_set([&experiment]), [(path, experiment)]);
         let mut queue = Queue::start(&out, &files, &planned).unwrap();
-        assert_eq!(run_left(&mut queue, Some(1)), (RunStatus::Failed, vec![0, 1]));
+        assert_eq!(run_left(&mut queue, &[(0, 1), (1, 2)]), (RunStatus::Failed, vec![0, 0, 1, 1, 2]));
+        let [found] = &queue.findings()[..] else { panic!("{:?}", queue.findings()) };
+        assert!(found.id == "runs-failed" && found.text.starts_with("1 of 3 runs failed"), "{found:?}");
         drop(queue);
         let mut queue = Queue::resume(&out, &files, &planned).unwrap();
-        assert_eq!((queue.finished_runs(), run_left(&mut queue, None)), (1, (RunStatus::Complete, vec![1, 2])));
+        assert_eq!((queue.finished_runs(), run_left(&mut queue, &[])), (2, (RunStatus::Complete, vec![1])));
         assert_eq!(queue.finished_runs(), 3);
     }
 }

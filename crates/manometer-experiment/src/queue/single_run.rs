@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::event::RunStatus;
+use manometer_measure::secrets::redact;
 use manometer_measure::{Recording, RecordingError};
 use serde_json::Value;
 
@@ -74,7 +75,7 @@ fn differences(recording: &Recording, requested: &Experiment, fit: Option<DiskFi
     };
     let requested = requested.clone().fitted(fit);
     // Through TOML, which has no null, as the recorded one.
-    let resolved = toml::from_str(&requested.to_toml()).unwrap_or_else(|_| requested.resolved.clone());
+    let resolved = toml::from_str(&redact(&requested.to_toml())).unwrap_or_else(|_| requested.resolved.clone());
     let files = recording.environment.get("files").cloned().unwrap_or_default();
     let files: ReferencedFiles = serde_json::from_value(files).unwrap_or_default();
     first_of(resolved_differences((&as_read_back(&existing), &files), (&resolved, &requested.referenced_files())))

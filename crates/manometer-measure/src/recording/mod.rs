@@ -1,6 +1,7 @@
 //! The recording of a run: a folder, written so that `kill -9` loses at most its last second, and read up to any damage.
 
 mod error;
+mod file_sums;
 mod out_directory;
 mod writer;
 
@@ -12,17 +13,21 @@ use serde_json::Value;
 
 pub use self::error::RecordingError;
 use self::error::{FORMAT, io_error, samples_error};
+use self::file_sums::FileSums;
 pub use self::out_directory::OutDirectory;
-pub use self::writer::{RecordingWriter, write_file};
+pub use self::writer::{RecordingWriter, write_document, write_file};
 use crate::clock::WallAnchor;
 use crate::event::{Event, EventLine, RunStatus};
 use crate::latency_log::LatencyLog;
 use crate::plan::Plan;
-use crate::samples::Samples;
+use crate::samples::{Samples, SamplesError};
 use crate::{event_log, plan_check, regular_file};
 
 /// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
 const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// The documents, which are checked when they are read.
+const DOCUMENTS: [&str; 3] = ["plan.json", "environment.json", "experiment.toml"];
 
 /// Former names of sample series and today's: a recording answers to both.
 pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_processes")];
@@ -55,9 +60,11 @@ impl Recording {
         let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
         let not_a_plan = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
         let plan = read_document(&dir.join("plan.json")).map_err(|error| not_a_plan(&error))?;
-        let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
         let mut damage = Vec::new();
-        let environment = read_environment(&dir.join("environment.json"), &mut damage);
+        let sums = FileSums::read(dir, &mut damage);
+        damage.extend(sums.fault("plan.json", &plan));
+        let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
+        let environment = read_environment(dir, &sums, &mut damage);
         match (&plan["format"], plan["format"].as_u64()) {
             (_, Some(format)) if format > FORMAT => {
                 let writer = environment["manometer"].as_str().map(str::to_owned);
@@ -69,18 +76,16 @@ impl Recording {
         }
         let plan: Plan = serde_json::from_value(plan).map_err(|error| not_a_plan(&error))?;
         plan_check::check(&plan).map_err(|error| not_a_plan(&error))?;
-        let experiment = read_document(&dir.join("experiment.toml"))
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .unwrap_or_else(|error| {
-                damage.push(format!("experiment.toml: {error}"));
-                String::new()
-            });
+        let experiment = read_experiment(dir, &sums, &mut damage);
         let events = event_log::read(&dir.join("events.jsonl"), &mut damage);
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
         let mut recording = Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage };
         if recording.status().is_none() && recording.has_parquet() {
             recording.damage.push("events.jsonl: the end of the run is missing".to_owned());
+        }
+        if recording.status().is_some() && sums.is_cut {
+            recording.damage.push("checksums.jsonl: its end is missing".to_owned());
         }
         Ok(recording)
     }
@@ -117,13 +122,40 @@ impl Recording {
     /// # Errors
     /// There is no such series, or not even its header can be read.
     pub fn samples(&self, source: &str) -> Result<Samples, RecordingError> {
+        self.samples_columns(source, |_| true)
+    }
+
+    /// The columns of the sample series `source` for which `is_wanted` holds; the others of a Parquet file are not read.
+    ///
+    /// # Errors
+    /// As those of [`Self::samples`].
+    pub fn samples_columns(&self, source: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Samples, RecordingError> {
         let stream = self.dir.join("samples").join(format!("{}.arrows", self.recorded_name(source)));
         let parquet = stream.with_extension("parquet");
         // The stream is removed only after its Parquet file is complete: if both exist, the stream counts.
         if stream.exists() {
-            return Samples::read_stream(&stream).map_err(samples_error(&stream));
+            let mut samples = Samples::read_stream(&stream).map_err(samples_error(&stream))?;
+            samples.retain_columns(is_wanted);
+            return Ok(samples);
         }
-        Samples::read_parquet(&parquet).map_err(samples_error(&parquet))
+        self.check_sum("samples", &parquet).map_err(samples_error(&parquet))?;
+        Samples::read_parquet_columns(&parquet, is_wanted).map_err(samples_error(&parquet))
+    }
+
+    /// What is wrong with files that [`Self::open`] does not read: series and logs that are missing, or, after a clean end,
+    /// changed. Reads all of them.
+    pub fn faults_of_files(&self) -> Vec<String> {
+        let faults = FileSums::read(&self.dir, &mut Vec::new()).faults(&self.dir);
+        let is_document = |fault: &String| DOCUMENTS.iter().any(|name| fault.starts_with(name));
+        faults.into_iter().filter(|fault| !is_document(fault)).collect()
+    }
+
+    /// Checks a file in `folder` that was written after the last event.
+    fn check_sum(&self, folder: &str, path: &Path) -> Result<(), SamplesError> {
+        let name = path.file_name().map(|name| format!("{folder}/{}", name.display())).unwrap_or_default();
+        // Lines that cannot be read are named by `open`.
+        let fault = FileSums::read(&self.dir, &mut Vec::new()).fault_of_file(&self.dir, &name)?;
+        fault.map_or(Ok(()), |fault| Err(SamplesError::Format(fault)))
     }
 
     /// The name under which the series `source` was recorded: its own, or the other one of a series that was renamed.
@@ -146,7 +178,9 @@ impl Recording {
         if !path.exists() {
             return Ok(LatencyLog::default());
         }
-        LatencyLog::read(&path).map_err(io_error(&path))
+        let log = LatencyLog::read(&path).map_err(io_error(&path))?;
+        let is_whole = self.check_sum("latency", &path).is_ok();
+        Ok(LatencyLog { truncated: log.truncated || !is_whole, ..log })
     }
 
     /// A time of the recording's clock in seconds since the start of the recording.
@@ -159,9 +193,25 @@ fn read_document(path: &Path) -> io::Result<Vec<u8>> {
     regular_file::read(path, MOST_DOCUMENT_BYTES)
 }
 
-fn read_environment(path: &Path, damage: &mut Vec<String>) -> Value {
-    let read = read_document(path).map_err(|error| error.to_string());
-    let parsed = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+fn read_experiment(dir: &Path, sums: &FileSums, damage: &mut Vec<String>) -> String {
+    match read_document(&dir.join("experiment.toml")) {
+        Ok(bytes) => {
+            damage.extend(sums.fault("experiment.toml", &bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        Err(error) => {
+            damage.push(format!("experiment.toml: {error}"));
+            String::new()
+        }
+    }
+}
+
+fn read_environment(dir: &Path, sums: &FileSums, damage: &mut Vec<String>) -> Value {
+    let read = read_document(&dir.join("environment.json")).map_err(|error| error.to_string());
+    let parsed = read.and_then(|bytes| {
+        damage.extend(sums.fault("environment.json", &bytes));
+        serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+    });
     parsed.unwrap_or_else(|error| {
         damage.push(format!("environment.json: {error}"));
         Value::Null
@@ -220,6 +270,20 @@ mod tests {
         }
         writer.event(11_000_000_000, Event::PhaseEnded { phase: "w0".into() }).unwrap();
         writer
+    }
+
+    #[test]
+    fn a_link_in_the_way_of_a_new_file_is_replaced_and_what_it_leads_to_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (precious, file) = (dir.path().join("precious"), dir.path().join("plan.json"));
+        std::fs::write(&precious, "precious").unwrap();
+        for link in [file.with_extension("part"), file.clone()] {
+            std::os::unix::fs::symlink(&precious, &link).unwrap();
+            write_file(&file, b"new").unwrap();
+            assert_eq!(std::fs::read(&file).unwrap(), b"new");
+            std::fs::remove_file(&file).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
     }
 
     #[test]

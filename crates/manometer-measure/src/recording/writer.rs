@@ -1,20 +1,23 @@
 //! Recordings, written.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::error::{RecordingError, io_error, samples_error};
+use super::file_sums;
 use super::out_directory::OutDirectory;
 use crate::clock::WallAnchor;
 use crate::event::{Event, EventLine, RunStatus};
+use crate::event_log;
 use crate::histogram::LatencyHistogram;
 use crate::latency_log::LatencyLogWriter;
 use crate::plan::Plan;
-use crate::samples::{Column, SampleWriter, Samples, SamplesError};
+use crate::samples::{Column, SampleWriter, Samples, SamplesError, sums_path};
+use crate::secrets::redact;
 
 /// The version of the recording format, in `plan.json`: 2 where phases are made of blocks, and 1, which earlier versions
 /// read too, where they are not.
@@ -27,8 +30,10 @@ pub struct RecordingWriter {
     dir: PathBuf,
     start: WallAnchor,
     events: File,
-    samples: HashMap<String, SampleWriter>,
-    latencies: HashMap<String, LatencyLogWriter>,
+    /// The number of the next event's line.
+    next_line: u64,
+    samples: BTreeMap<String, SampleWriter>,
+    latencies: BTreeMap<String, LatencyLogWriter>,
 }
 
 impl RecordingWriter {
@@ -48,12 +53,18 @@ impl RecordingWriter {
             let folder = dir.join(folder);
             fs::create_dir(&folder).map_err(io_error(&folder))?;
         }
-        write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
-        write_file(&dir.join("plan.json"), &pretty(&PlanFile { format: format_of(plan), plan }))?;
+        write_document(dir, "experiment.toml", experiment.as_bytes())?;
+        write_document(dir, "plan.json", &pretty(&PlanFile { format: format_of(plan), plan }))?;
         let events_path = dir.join("events.jsonl");
         let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
-        let mut writer =
-            Self { dir: dir.to_owned(), start, events, samples: HashMap::new(), latencies: HashMap::new() };
+        let mut writer = Self {
+            dir: dir.to_owned(),
+            start,
+            events,
+            next_line: 0,
+            samples: BTreeMap::new(),
+            latencies: BTreeMap::new(),
+        };
         writer.environment(environment)?;
         writer.event(start.monotonic_ns, Event::Started)?;
         Ok(writer)
@@ -67,7 +78,7 @@ impl RecordingWriter {
         let mut environment = environment.clone();
         environment["clock"] = serde_json::json!(self.start);
         environment["manometer"] = Value::from(env!("CARGO_PKG_VERSION"));
-        write_file(&self.dir.join("environment.json"), &pretty(&environment))
+        write_document(&self.dir, "environment.json", &pretty(&environment))
     }
 
     /// The recording's folder.
@@ -85,8 +96,8 @@ impl RecordingWriter {
     /// # Errors
     /// The file cannot be written.
     pub fn event(&mut self, t_ns: u64, event: Event) -> Result<(), RecordingError> {
-        let mut line = serde_json::to_vec(&EventLine { t_ns, event }).expect("an event is plain data");
-        line.push(b'\n');
+        let line = event_log::encode(EventLine { t_ns, event }, self.next_line);
+        self.next_line += 1;
         self.events.write_all(&line).map_err(io_error(&self.dir.join("events.jsonl")))
     }
 
@@ -96,6 +107,7 @@ impl RecordingWriter {
     /// The file exists or cannot be written.
     pub fn begin_series(&mut self, source: &str, columns: &[Column]) -> Result<(), RecordingError> {
         let path = self.dir.join("samples").join(format!("{source}.arrows"));
+        file_sums::begin(&self.dir, &format!("samples/{source}")).map_err(io_error(&path))?;
         let writer = SampleWriter::create(&path, columns).map_err(samples_error(&path))?;
         self.samples.insert(source.to_owned(), writer);
         Ok(())
@@ -132,6 +144,7 @@ impl RecordingWriter {
     ) -> Result<(), RecordingError> {
         let path = self.dir.join("latency").join(format!("{workload}.hlog"));
         if !self.latencies.contains_key(workload) {
+            file_sums::begin(&self.dir, &format!("latency/{workload}")).map_err(io_error(&path))?;
             let writer = LatencyLogWriter::create(&path, self.start).map_err(io_error(&path))?;
             self.latencies.insert(workload.to_owned(), writer);
         }
@@ -145,16 +158,34 @@ impl RecordingWriter {
     /// A file cannot be written; the streams that are not converted yet stay.
     pub fn finish(mut self, t_ns: u64, status: RunStatus) -> Result<(), RecordingError> {
         self.event(t_ns, Event::Finished { status })?;
-        for (source, writer) in self.samples.drain() {
+        for (source, writer) in std::mem::take(&mut self.samples) {
             let stream = self.dir.join("samples").join(format!("{source}.arrows"));
             let parquet = stream.with_extension("parquet");
             writer.finish().map_err(samples_error(&stream))?;
             let samples = Samples::read_stream(&stream).map_err(samples_error(&stream))?;
             samples.write_parquet(&parquet).map_err(samples_error(&parquet))?;
-            fs::remove_file(&stream).map_err(io_error(&stream))?;
+            self.add_sum(&format!("samples/{source}.parquet"))?;
+            fs::remove_file(&stream).and_then(|()| fs::remove_file(sums_path(&stream))).map_err(io_error(&stream))?;
         }
-        Ok(())
+        self.latencies.keys().try_for_each(|workload| self.add_sum(&format!("latency/{workload}.hlog")))
     }
+
+    fn add_sum(&self, name: &str) -> Result<(), RecordingError> {
+        file_sums::add_file(&self.dir, name).map_err(io_error(&self.dir.join(name)))
+    }
+}
+
+/// Writes the document `name` of the recording in `dir`, such as `plan.json`, without its [secrets](crate::secrets) and with its
+/// checksum; replaces an earlier one.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_document(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), RecordingError> {
+    let path = dir.join(name);
+    let text = std::str::from_utf8(bytes).map(redact);
+    let bytes = text.as_deref().map_or(bytes, str::as_bytes);
+    file_sums::add(dir, name, bytes).map_err(io_error(&path))?;
+    write_file(&path, bytes)
 }
 
 /// Writes a file atomically: under another name first.
@@ -163,7 +194,13 @@ impl RecordingWriter {
 /// The file cannot be written.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
     let part = path.with_extension("part");
-    let mut file = File::create(&part).map_err(io_error(&part))?;
+    // What is there is another's, or left by a kill. It is never written to: it may be a link.
+    let mut file = match File::create_new(&part) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(&part).and_then(|()| File::create_new(&part)).map_err(io_error(&part))?
+        }
+        created => created.map_err(io_error(&part))?,
+    };
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io_error(&part))?;
     fs::rename(&part, path).map_err(io_error(path))
 }

@@ -12,8 +12,16 @@ use crate::text;
 /// Facts that are for machines: the clock's anchor, and the units of the engine's columns.
 const NOT_SHOWN: [&str; 2] = ["clock", "state_units"];
 
+/// Kinds of facts that are of what somebody did to the device or set: what is null was not done.
+const DONE_OR_NOT: [&str; 2] = ["device_state", "workloads"];
+
 /// The end of the name of a fact that says why the one before it is null.
 const REASON: &str = "_reason";
+
+/// What is shown for a fact that could not be found out.
+const UNKNOWN: &str = "unknown";
+/// What is shown for something that nobody set or did.
+const NONE: &str = "none";
 
 /// How deep nested facts are shown as separate facts; deeper ones as JSON.
 const DEPTH: usize = 3;
@@ -26,14 +34,17 @@ pub(super) fn cards(recording: &Recording, level: usize) -> String {
         for (name, value) in environment.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
             match value {
                 Value::Array(checks) if name == "doctor" => cards.push_str(&card("Doctor", &diagnosis(checks), level)),
-                Value::Object(facts) => cards.push_str(&card(&capitalised(name), &flat(facts), level)),
+                Value::Object(facts) => {
+                    let null = if DONE_OR_NOT.contains(&name.as_str()) { NONE } else { UNKNOWN };
+                    cards.push_str(&card(&capitalised(name), &flat(facts, null), level));
+                }
                 other => run.push((label(name), shown(name, other))),
             }
         }
     }
     for line in &recording.events {
         if let Event::Ready { workload, facts } = &line.event {
-            cards.push_str(&card(&format!("Workload {workload}"), &flat(facts), level));
+            cards.push_str(&card(&format!("Workload {workload}"), &flat(facts, NONE), level));
         }
     }
     let run = card("Run", &run, level);
@@ -81,31 +92,30 @@ fn card(title: &str, facts: &[(String, String)], level: usize) -> String {
     html
 }
 
-/// The facts of a nested table, one below the other.
-fn flat(facts: &Map<String, Value>) -> Vec<(String, String)> {
+/// The facts of a nested table, one below the other; `null` stands for those that are null without a reason.
+fn flat(facts: &Map<String, Value>, null: &str) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    collect(facts, "", DEPTH, &mut rows);
+    collect(facts, "", DEPTH, null, &mut rows);
     rows
 }
 
-fn collect(facts: &Map<String, Value>, above: &str, depth: usize, rows: &mut Vec<(String, String)>) {
+fn collect(facts: &Map<String, Value>, above: &str, depth: usize, null: &str, rows: &mut Vec<(String, String)>) {
     for (name, value) in facts.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
         if name.strip_suffix(REASON).is_some_and(|measured| facts.contains_key(measured)) {
             continue;
         }
         let full = if above.is_empty() { name.clone() } else { format!("{above} {name}") };
         match value {
-            Value::Object(inner) if depth > 1 => collect(inner, &full, depth - 1, rows),
-            Value::Null => rows.push((label(&full), missing(facts, name))),
+            Value::Object(inner) if depth > 1 => collect(inner, &full, depth - 1, null, rows),
+            Value::Null => rows.push((label(&full), reason(facts, name).unwrap_or(null).to_owned())),
             _ => rows.push((label(&full), shown(name, value))),
         }
     }
 }
 
-/// The text for a fact that is null: its reason, where there is one.
-fn missing(facts: &Map<String, Value>, name: &str) -> String {
-    let reason = facts.get(&format!("{name}{REASON}")).and_then(Value::as_str);
-    reason.map_or_else(|| shown(name, &Value::Null), str::to_owned)
+/// Why a fact is null, where that is known.
+fn reason<'a>(facts: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    facts.get(&format!("{name}{REASON}")).and_then(Value::as_str)
 }
 
 /// `size_bytes` becomes `size`: the value carries the unit.
@@ -115,7 +125,7 @@ fn label(name: &str) -> String {
 
 fn shown(name: &str, value: &Value) -> String {
     match value {
-        Value::Null => "unknown".to_owned(),
+        Value::Null => UNKNOWN.to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::Number(number) if name.ends_with("_bytes") => {
@@ -178,11 +188,12 @@ mod tests {
         }) else {
             panic!("an object")
         };
-        let rows = flat(&facts);
+        let rows = flat(&facts, UNKNOWN);
         let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let expected =
             ["size: 1 GiB", "model: unknown", "rotational: no", "options: rw, noatime", "queue nr requests: 64"];
         assert_eq!(shown, expected);
+        assert!(flat(&facts, NONE).contains(&("model".to_owned(), "none".to_owned())));
     }
 
     #[test]
@@ -197,7 +208,7 @@ mod tests {
         }) else {
             panic!("an object")
         };
-        let rows = flat(&facts);
+        let rows = flat(&facts, UNKNOWN);
         let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let expected = [
             "chain: dm-0 (dm) on sda1, sdb1; sda1 (partition)",

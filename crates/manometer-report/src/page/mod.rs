@@ -22,10 +22,13 @@ mod small_scales;
 mod table;
 mod verdict;
 
-use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 use crate::charts::{CHARTS, Chart};
 use crate::gallery::COLOURS;
@@ -99,13 +102,14 @@ fn document(title: &str, columns: &str, specs: &Map<String, Value>, [data, digit
             ("title", &escape(title)),
             ("version", &escape(env!("CARGO_PKG_VERSION"))),
             ("style", STYLE),
+            ("hashes", &LIBRARIES.hashes),
             ("script", SCRIPT),
             ("columns", columns),
             ("colours", COLOURS),
             ("data", data),
             ("digits", digits),
             ("specs", &json(specs)),
-            ("libraries", &libraries()),
+            ("libraries", &LIBRARIES.elements),
         ],
     )
 }
@@ -117,10 +121,18 @@ fn specs(drawn: &[&'static str]) -> Map<String, Value> {
     ours.map(|chart| (chart.name.to_owned(), parsed(chart))).collect()
 }
 
-fn libraries() -> String {
-    let mut scripts = String::new();
-    for library in vendor::scripts() {
-        _ = writeln!(scripts, "<script nonce=\"manometer\">{library}</script>");
-    }
-    scripts
+/// The libraries of the charts.
+struct Libraries {
+    /// Their `script` elements.
+    elements: String,
+    /// The page's own script and they, each as a source of the content security policy: a browser runs no other script.
+    hashes: String,
 }
+
+static LIBRARIES: LazyLock<Libraries> = LazyLock::new(|| {
+    let libraries: Vec<String> = vendor::scripts().collect();
+    let hash = |script: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)));
+    let hashes: Vec<String> = std::iter::once(SCRIPT).chain(libraries.iter().map(String::as_str)).map(hash).collect();
+    let elements = libraries.iter().map(|library| format!("<script>{library}</script>\n")).collect();
+    Libraries { elements, hashes: hashes.join(" ") }
+});

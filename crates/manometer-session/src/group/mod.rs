@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::clock_offset::{ClockOffset, ClockSync, RoundTrip, clock_id, clock_sync};
+use manometer_measure::process_mark::ProcessMark;
 use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_workload::replay::START;
 use manometer_workload::settings::WorkloadSettings;
@@ -161,7 +162,8 @@ impl<'a, O: GroupObserver + ?Sized> Group<'a, O> {
         for (index, (job, on)) in jobs.iter().zip(hosts.into_iter().cycle()).enumerate() {
             // Only a replay says that it has ended; any other workload ends with its worker.
             let waits = on.is_some() && matches!(job.workload, WorkloadSettings::Replay(_));
-            group.controller.start_process(&mut command(program, on), &Job { waits, ..job.clone() }, Ok)?;
+            let mark = on.is_none().then(ProcessMark::new);
+            group.controller.start_process(&mut command(program, on), &Job { waits, ..job.clone() }, mark, Ok)?;
             group.members.push(Member { on: on.map(str::to_owned), ..Member::default() });
             if index == 0 {
                 group.receive_until(&|group| group.members[0].is_ready)?;

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use manometer_measure::regular_file;
 use rustix::fs::{Access, access};
 
 use super::parser::{self, Parser};
 use super::{CommandLine, CommandSettings, ParserName};
 use crate::setting_error::SettingError;
-use crate::settings_file::LONGEST_FILE_BYTES;
+use crate::settings_file::{LONGEST_FILE_BYTES, MOST_FILE_BYTES};
 
 /// Debian packages of programs that may be missing.
 const PACKAGES: [(&str, &str); 6] = [
@@ -77,7 +78,7 @@ pub(super) fn pacing_option(settings: &CommandSettings, words: &[String]) -> Opt
     option_among(words).or_else(|| {
         let files = if reads_files { files_named(settings) } else { Vec::new() };
         files.iter().find_map(|path| {
-            let text = std::fs::read_to_string(path).ok()?;
+            let text = regular_file::read_text(path, MOST_FILE_BYTES).ok()?;
             Some(format!("{} in {}", option_in_file(&text)?, path.display()))
         })
     })

@@ -1,8 +1,8 @@
 //! A running program: its output lines, its end, and its cleanup.
 //!
-//! The program leads its own process group, so that everything it starts ends with it. Two mechanisms ensure this even
-//! when this process is killed: the kernel sends SIGKILL to the program itself, and a guard, a shell that waits for a
-//! pipe from this process to close, sends it to the whole group.
+//! The program leads its own process group and has a mark of its own, so that everything it starts ends with it, also what
+//! leaves the group. If this process is killed, the kernel sends SIGKILL to the program itself, and the worker's controller or
+//! its guard ends the rest.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -12,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use manometer_measure::process_mark::ProcessMark;
 use manometer_measure::{Clock as _, MonotonicClock};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
@@ -31,9 +32,6 @@ const MAX_WAITING_LINES: usize = 4096;
 
 /// A line longer than this is cut.
 const MAX_LINE_BYTES: usize = 1 << 20;
-
-/// The guard's script: waits for its standard input to close, then kills the group.
-const GUARD: &str = "read -r _; kill -9 \"-$0\"";
 
 /// One line of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +56,8 @@ pub(super) enum NextLine {
 /// A running program. Dropping it kills it and all that it started.
 pub(super) struct Program {
     child: Child,
-    guard: Child,
     group: Pid,
+    mark: ProcessMark,
     lines: Receiver<Line>,
     pub began_ns: u64,
 }
@@ -82,21 +80,14 @@ impl Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock taken.
         unsafe { command.pre_exec(move || die_with(parent)) };
+        let mark = ProcessMark::new();
+        mark.apply(&mut command);
         let mut child = command.spawn()?;
         let group = Pid::from_child(&child);
-        let guard = match guard(group) {
-            Ok(guard) => guard,
-            Err(error) => {
-                // A program without its guard could outlive us.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(error);
-            }
-        };
         let (sender, lines) = sync_channel(MAX_WAITING_LINES);
         forward_lines(child.stdout.take(), false, sender.clone());
         forward_lines(child.stderr.take(), true, sender);
-        Ok(Self { child, guard, group, lines, began_ns: MonotonicClock.now_ns() })
+        Ok(Self { child, group, mark, lines, began_ns: MonotonicClock.now_ns() })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -125,15 +116,15 @@ impl Program {
         while !self.has_ended() && MonotonicClock.now_ns() < deadline_ns {
             self.take_line_or_wait(&mut take_line);
         }
-        self.signal(Signal::KILL);
+        self.kill_all();
         self.drain_output(&mut take_line);
         self.child.wait()
     }
 
     /// Passes the remaining output of a program that has ended to `take_line`. Returns its status.
     pub(super) fn ended(mut self, mut take_line: impl FnMut(Line)) -> io::Result<ExitStatus> {
-        // A process left in its group would hold the pipes open, and be an orphan.
-        self.signal(Signal::KILL);
+        // A process left behind would hold the pipes open, and be an orphan.
+        self.kill_all();
         self.drain_output(&mut take_line);
         self.child.wait()
     }
@@ -157,6 +148,12 @@ impl Program {
         }
     }
 
+    /// Kills its group, and what has left it.
+    fn kill_all(&self) {
+        self.signal(Signal::KILL);
+        self.mark.end_processes();
+    }
+
     fn signal(&self, signal: Signal) {
         // The group may already be gone.
         let _ = rustix::process::kill_process_group(self.group, signal);
@@ -170,8 +167,7 @@ impl Drop for Program {
             self.signal(Signal::KILL);
             let _ = self.child.wait();
         }
-        let _ = self.guard.kill();
-        let _ = self.guard.wait();
+        self.mark.end_processes();
     }
 }
 
@@ -179,14 +175,6 @@ impl Drop for Program {
 fn die_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
-}
-
-fn guard(group: Pid) -> io::Result<Child> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", GUARD, &group.as_raw_nonzero().to_string()]);
-    // The guard has its own group, so that it receives neither signals to the program's group nor those of the
-    // terminal.
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
 }
 
 /// Forwards the lines of `output` on a separate thread until the output ends or the receiver is gone.

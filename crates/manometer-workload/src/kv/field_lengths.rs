@@ -1,12 +1,13 @@
 //! The lengths of the fields of a record, where they vary.
 
-use std::fs;
 use std::path::Path;
 
+use manometer_measure::regular_file;
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::distribution::{IntegerDistribution, Random};
 use super::error::KvError;
+use crate::settings_file::MOST_FILE_BYTES;
 
 /// The length of a record of several fields, each drawn independently.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +88,7 @@ impl LengthHistogram {
             place: if line == 0 { path.display().to_string() } else { format!("{}:{line}", path.display()) },
             reason: reason.to_owned(),
         };
-        let text = fs::read_to_string(path).map_err(|error| bad(0, &error.to_string()))?;
+        let text = regular_file::read_text(path, MOST_FILE_BYTES).map_err(|error| bad(0, &error.to_string()))?;
         Self::of_text(&text).map_err(|(line, reason)| bad(line, &reason))
     }
 

@@ -1,6 +1,7 @@
 //! A `kv` workload, checked and complete.
 
 use manometer_measure::operation::is_background;
+use manometer_measure::regular_file;
 use manometer_target::engine::{self, Capability, EngineInfo, EngineOptions};
 use serde_json::{Value, json};
 
@@ -14,6 +15,7 @@ use super::population::RecordRange;
 use super::request::KvOperation;
 use super::settings::{KvSettings, LoadMethod};
 use super::values::{POOLS_WANTED, VALUE_BYTES_MAX, ValueForm, too_many_pools};
+use crate::settings_file::MOST_FILE_BYTES;
 
 /// The largest number of threads.
 const THREADS_MAX: u32 = 1024;
@@ -300,7 +302,7 @@ impl KvPlan {
 pub(crate) fn manifest_options(options: &EngineOptions) -> Value {
     match options {
         EngineOptions::Table(table) if table.is_empty() => Value::Null,
-        EngineOptions::File(path) => match std::fs::read_to_string(path) {
+        EngineOptions::File(path) => match regular_file::read_text(path, MOST_FILE_BYTES) {
             Ok(text) => json!({ "file": text }),
             Err(_) => json!({ "file": path }),
         },

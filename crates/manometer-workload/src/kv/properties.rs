@@ -1,13 +1,14 @@
 //! YCSB's properties: those of the core workloads, those of files, and which are supported.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
+use manometer_measure::regular_file;
 use manometer_measure::suggest::similar;
 
 use super::error::KvError;
 use super::java_properties::{self, MalformedLine};
+use crate::settings_file::MOST_FILE_BYTES;
 
 /// Supported properties.
 const SUPPORTED: [&str; 30] = [
@@ -117,7 +118,7 @@ impl Properties {
     }
 
     fn of_file(path: &Path) -> Result<Self, KvError> {
-        let bytes = fs::read(path)
+        let bytes = regular_file::read(path, MOST_FILE_BYTES)
             .map_err(|error| KvError::UnknownWorkload { got: path.display().to_string(), reason: error.to_string() })?;
         let mut properties = Self::default();
         let place = |number| format!("{}:{number}", path.display());

@@ -25,6 +25,9 @@ pub struct Args {
     /// and discard the rest. Refused if the disk is mounted, in use, or holds a known signature. Nothing else is done.
     #[arg(long, value_name = "DEVICE", conflicts_with = "dry_run")]
     pub(super) erase: Option<PathBuf>,
+    /// With `--erase`: also destroy data without a known signature at the disk's beginning or end.
+    #[arg(long, requires = "erase")]
+    pub(super) erase_unknown_data: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

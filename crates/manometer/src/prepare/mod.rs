@@ -42,7 +42,7 @@ fn erase_device(args: &Args, device: &Path, experiment: &Experiment) -> anyhow::
             "--erase needs the share of the disk that stays unused: write `prepare.over_provisioning = 0.3`",
         ));
     };
-    match erase::erase(device, share) {
+    match erase::erase(device, share, args.erase_unknown_data) {
         Ok(erased) => {
             args.format.print(|| &erased, || text::erased(device, &erased, experiment))?;
             Ok(ExitStatus::Done)

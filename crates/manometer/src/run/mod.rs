@@ -13,9 +13,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use manometer_experiment::isolate::{self, IsolateError};
+use manometer_experiment::place::check_out;
 use manometer_experiment::prepare::check_power_states;
 use manometer_experiment::queue::{PlannedRun, plan_set};
-use manometer_experiment::{Experiment, file};
+use manometer_experiment::{Experiment, conductor, file};
 use manometer_measure::event::RunStatus;
 
 use self::out::{default_out, device_directory_of};
@@ -43,6 +44,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             directory.display()
         )));
     }
+    let outs = files.iter().flat_map(|(_, experiment)| args.out.iter().map(move |out| check_out(experiment, out)));
+    if let Some(error) = outs.filter_map(Result::err).next() {
+        return Ok(wrong_request(error));
+    }
     if let Some((path, _)) = files.iter().find(|(_, experiment)| args.junit.is_some() && experiment.goal.is_none()) {
         return Ok(wrong_request(format_args!(
             "--junit: {} has no [goal] to test; add it, such as `pressure = 0.1`, the greatest pressure that passes",
@@ -66,6 +71,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Done);
     }
     if let Err(error) = all.iter().try_for_each(|run| check_power_states(&run.experiment)) {
+        return refuse(error.into());
+    }
+    if let Err(error) = all.iter().try_for_each(|run| conductor::check(&run.experiment, args.reuse)) {
         return refuse(error.into());
     }
     if args.dry_run {

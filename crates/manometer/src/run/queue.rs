@@ -1,12 +1,13 @@
 //! Several runs: a queue in --out, a recording for each run, and one report over all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
 use manometer_experiment::queue::{PlannedSet, Queue, QueuedRun, RunState, unlike_states};
-use manometer_measure::event::RunStatus;
+use manometer_measure::event::{RunStatus, Severity};
 use manometer_report::AnalysedRecording;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::session::RunContext;
 use crate::output;
@@ -32,17 +33,22 @@ pub(super) fn run(
     if !order.is_empty() {
         output::note(crate::text::findings(&order).trim_start());
     }
-    let mut shown = BTreeMap::new();
     let count = queue.runs().len();
     let perform = |index: usize, run: &QueuedRun, before: &BTreeSet<PathBuf>, created: &mut BTreeSet<PathBuf>| {
         session.announce(index + 1, count, &run.planned.experiment, &run.dir, before);
         session.perform(&run.planned.experiment, &run.dir, before, created)
     };
-    let outcome = queue.run_left(perform, |index, run| -> anyhow::Result<()> {
-        shown.insert(index, session.show(&run.dir)?);
+    // What a recording says is read again at the end: kept until then, the analyses of a long set would fill the memory.
+    let recorded = |run: &QueuedRun| -> anyhow::Result<()> {
+        session.show(&run.dir)?;
+        if run.state == RunState::Failed {
+            let dir = run.dir.display();
+            output::note(&format!("{dir} failed; `sweep.retry` says how often it is tried again"));
+        }
         Ok(())
-    });
-    let recorded = all_recorded(&queue, shown)?;
+    };
+    let outcome = queue.run_left(perform, recorded);
+    let recorded = all_recorded(&queue)?;
     if !recorded.is_empty() {
         print(session, out, &queue, &recorded)?;
     }
@@ -51,6 +57,12 @@ pub(super) fn run(
 
 fn note_progress(queue: &Queue) {
     output::note(&format!("{} of {} runs are done", queue.finished_runs(), queue.runs().len()));
+    if let Some(why) = queue.rebuilt() {
+        output::note(&format!(
+            "queue.jsonl was rebuilt from its other lines and the recordings, because {why}; queue.jsonl.damaged is what \
+             it was"
+        ));
+    }
     if let Some(version) = queue.other_version() {
         output::note(&format!(
             "this set was started by version {version} of Manometer and continues with version {}, which may cause \
@@ -60,21 +72,14 @@ fn note_progress(queue: &Queue) {
     }
 }
 
-/// The recordings of all runs that are done. Those of an earlier command are read, not written.
-fn all_recorded(
-    queue: &Queue,
-    mut shown: BTreeMap<usize, AnalysedRecording>,
-) -> anyhow::Result<Vec<AnalysedRecording>> {
-    let mut recorded = Vec::new();
-    for (index, run) in queue.runs().iter().enumerate() {
-        match shown.remove(&index) {
-            Some(one) => recorded.push(one),
-            None if run.state != RunState::Done => {}
-            None if run.dir.join("summary.json").exists() => recorded.push(AnalysedRecording::open(&run.dir)?),
-            None => recorded.push(recordings::summarise_and_write(&run.dir)?),
-        }
-    }
-    Ok(recorded)
+/// The recordings of all runs that left one in this command or are done.
+fn all_recorded(queue: &Queue) -> anyhow::Result<Vec<AnalysedRecording>> {
+    let read = |run: &QueuedRun| match run.dir.join("summary.json").exists() {
+        true => Ok(AnalysedRecording::open(&run.dir)?),
+        false => recordings::summarise_and_write(&run.dir),
+    };
+    let left_one = |run: &&QueuedRun| run.state == RunState::Done || run.dir.join("summary.json").exists();
+    queue.runs().par_iter().filter(left_one).map(read).collect()
 }
 
 fn print(session: &RunContext<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
@@ -83,6 +88,9 @@ fn print(session: &RunContext<'_>, out: &Path, queue: &Queue, recorded: &[Analys
     let findings = [recordings::common_findings(recorded), queue.findings()].concat();
     let document = || recordings::runs_document(recorded, &findings);
     session.args.format.print(document, || recordings::runs_text(recorded, &findings))?;
+    for finding in queue.findings().iter().filter(|finding| finding.severity == Severity::Error) {
+        output::note(&format!("{}: {}", finding.id, finding.text));
+    }
     output::note(&format!("\nReport over all runs: {}", page.display()));
     Ok(())
 }

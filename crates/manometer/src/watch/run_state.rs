@@ -176,7 +176,7 @@ fn p99_us(recording: &Recording, workload: &str) -> Option<f64> {
     let mut all = LatencyHistogram::new();
     for operation in log.operations() {
         let last = log.intervals_between(&operation, 0.0, f64::MAX).filter(|interval| interval.end_s >= last_s - 0.01);
-        last.for_each(|interval| all.add(&interval.histogram()));
+        last.for_each(|interval| interval.add_to(&mut all));
     }
     Some(all.quantile_ns(0.99)? as f64 / 1e3)
 }

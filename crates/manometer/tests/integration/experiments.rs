@@ -38,7 +38,7 @@ fn a_shipped_experiment_runs_with_changes_and_what_it_extends_and_names() {
         assert_eq!(extending.json()["runs"][0]["experiment"]["primary"]["engine"], "rocksdb");
     }
     // The thesis's options of RocksDB are inside the program too.
-    let thesis = scene.run("run thesis --dry-run --format json").status(0).json();
+    let thesis = scene.run("run thesis --dry-run --elsewhere --format json").status(0).json();
     let options = &thesis["runs"][0]["experiment"]["primary"]["options"];
     assert_eq!(*options, Value::from("rocksdb-thesis.options"), "{options}");
 }

@@ -162,11 +162,12 @@ fn a_disk_that_fills_ends_the_run_and_says_so() {
     let settings = "files = 100\nmean_file_size = \"64KiB\"\nmean_append_size = \"1MiB\"";
     scene.write("e.toml", &primary("varmail", settings).replace("600ms", "60s"));
     scene.run("run e.toml --out rec").status(1).err_has(&["the file system is full", "use fewer files"]);
+    assert_eq!(scene.json("rec/summary.json")["status"], "failed");
     assert!(scene.read("rec/events.jsonl").contains("the file system is full"));
     fs::remove_dir_all(scene.path("data/primary")).unwrap();
     let large = "files = 1000\nmean_file_size = \"1MiB\"";
     scene.write("e.toml", &primary("fileserver", large));
-    scene.run("run e.toml --out large").status(1).err_has(&["no space left", "set `files` lower"]);
+    scene.run("run e.toml --out large").status(2).err_has(&["of free space", "reduce the data"]);
 }
 
 #[test]

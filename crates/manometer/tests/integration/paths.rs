@@ -163,7 +163,7 @@ fn a_tree_that_does_not_fit_is_refused() {
     let scene = Scene::new();
     let Some(_disk) = SmallDisk::at(&scene.path("data"), 32 * MIB) else { return };
     scene.write("e.toml", &primary("files = 1000\nmean_file_size = \"1MiB\"\ndepth = 4"));
-    scene.run("run e.toml --out rec").status(1).err_has(&["no space left", "set `files` lower"]);
+    scene.run("run e.toml --out rec").status(2).err_has(&["of free space", "reduce the data"]);
 }
 
 #[test]

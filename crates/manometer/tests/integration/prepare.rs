@@ -1,7 +1,7 @@
 //! `manometer prepare`, and runs that need it: whole, cut, over budget, on a full disk.
 
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use manometer_testing::{LoopDevice, SmallDisk};
@@ -481,6 +481,36 @@ fn a_full_disk_says_so_and_what_was_left_on_it_goes_first() {
     drop(filled);
     scene.run("prepare p.toml").status(0);
     assert!(!scene.path("data/.manometer-scratch").exists());
+}
+
+#[test]
+fn a_disk_is_unchanged_where_a_program_is_missing_or_it_holds_unknown_data() {
+    let Some(device) = LoopDevice::new(128 * MIB) else { return };
+    let scene = scene("over_provisioning = 0.3");
+    let erase = format!("prepare p.toml --set prepare.precondition=none --erase {}", device.path.display());
+    let disk = || fs::read(&device.path).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&device.path).unwrap();
+    file.write_all_at(b"precious", 100 * MIB).unwrap();
+    file.sync_all().unwrap();
+    let before = disk();
+    for missing in ["blkid", "sfdisk", "blkdiscard"] {
+        let programs = scene.path(missing);
+        fs::create_dir(&programs).unwrap();
+        let others = ["blkid", "sfdisk", "blkdiscard"].into_iter().filter(|program| *program != missing);
+        for program in others {
+            let found = scene.shell(&format!("command -v {program}")).status(0).out().trim().to_owned();
+            std::os::unix::fs::symlink(found, programs.join(program)).unwrap();
+        }
+        let line = format!("manometer=$(command -v manometer); PATH={missing} $manometer {erase}");
+        scene.shell(&line).status(1).err_has(&[missing]);
+        assert!(disk() == before, "without {missing}");
+    }
+    file.write_all_at(b"precious", 128 * MIB - 4096).unwrap();
+    file.sync_all().unwrap();
+    let before = disk();
+    scene.run(&erase).status(2).err_has(&["without a known signature", "--erase-unknown-data"]);
+    assert!(disk() == before);
+    scene.run(&format!("{erase} --erase-unknown-data")).status(0).out_has(&["discarded"]);
 }
 
 #[test]

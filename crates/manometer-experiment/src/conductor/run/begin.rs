@@ -18,6 +18,7 @@ use super::super::recorder::RunRecorder;
 use super::Run;
 use super::conditions::made_anew;
 use super::member::Member;
+use super::silence::DeviceWatch;
 use crate::definition::Experiment;
 use crate::isolate::RunIsolation;
 use crate::prepare::PreparedRun;
@@ -63,7 +64,8 @@ impl<'a> Run<'a> {
             let mut command = place.command(&setup.program);
             // Ctrl-C at the terminal is handled by the conductor, which stops its workers in order.
             command.process_group(0);
-            controller.start_process(&mut command, &job, |pid| place.admit(pid).map_err(|error| error.to_string()))?;
+            let admit = |pid| place.admit(pid).map_err(|error| error.to_string());
+            controller.start_process(&mut command, &job, place.mark(), admit)?;
             let pid = controller.pid(index);
             account.add_process(pid);
             observers.iter_mut().for_each(|observer| observer.add_worker(pid));
@@ -92,6 +94,9 @@ impl<'a> Run<'a> {
             isolated,
             observers,
             interval_ns,
+            silence: experiment.silence,
+            device: DeviceWatch::new(&experiment.directory),
+            device_is_silent: false,
             next_tick_ns: next_tick_ns(start.monotonic_ns, interval_ns),
             account,
             spent: None,

@@ -36,6 +36,18 @@ pub(super) fn client_lost(workload: &str, what: &str) -> Finding {
     Finding::new("client-lost", Severity::Warning, text)
 }
 
+/// A worker sent nothing within the limit.
+pub(super) fn worker_silent(workload: &str, what: &str) -> Finding {
+    let text = format!("`{workload}` fell silent: {what}. Its phase has a gap; run it again.");
+    Finding::new("worker-silent", Severity::Error, text)
+}
+
+/// The device answered no request within the limit.
+pub(super) fn device_silent(what: &str) -> Finding {
+    let text = format!("The run was stopped: {what}, though some wait. Check the device (`dmesg`), then run it again.");
+    Finding::new("device-silent", Severity::Error, text)
+}
+
 pub(super) fn unrecorded(operation: &str) -> Finding {
     Finding::new(
         "operation-without-column",

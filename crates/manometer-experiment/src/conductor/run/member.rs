@@ -24,6 +24,8 @@ pub(super) struct Member {
     pub(super) settings: Settings,
     /// Whether it has not yet confirmed a `set`.
     pub(super) pending: bool,
+    /// When its worker sent its last message, or could last be expected to be silent.
+    pub(super) heard_ns: u64,
 }
 
 impl Member {
@@ -40,6 +42,7 @@ impl Member {
             prepared,
             settings: Settings::new(),
             pending: false,
+            heard_ns: 0,
         }
     }
 

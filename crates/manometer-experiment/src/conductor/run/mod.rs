@@ -6,6 +6,7 @@ mod member;
 mod messages;
 mod phase;
 mod rounds;
+mod silence;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use manometer_measure::clock::next_tick_ns;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::host::Observer;
 use manometer_measure::plan::{Phase, Plan};
-use manometer_measure::{Clock as _, MonotonicClock, RecordingError};
+use manometer_measure::{Clock as _, MonotonicClock, RecordingError, Span};
 use manometer_session::controller::{Controller, WorkerEvent};
 use manometer_session::protocol::{Control, Message};
 
@@ -24,6 +25,7 @@ use self::conditions::{
     bounds_direct_writes_only, budget_passed, database_in_memory, device_unseen, isolation_lost, recording_on_device,
 };
 use self::member::Member;
+use self::silence::DeviceWatch;
 use super::RunError;
 use super::phase_stop::LiveMetrics;
 use super::recorder::RunRecorder;
@@ -83,6 +85,10 @@ struct Run<'a> {
     isolated: RunIsolation,
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
+    /// The limit of silence of workers and device.
+    silence: Span,
+    device: DeviceWatch,
+    device_is_silent: bool,
     next_tick_ns: u64,
     /// The bytes written to the device, and the reason to stop, if any.
     account: WriteAccount<'a>,
@@ -113,7 +119,8 @@ impl Run<'_> {
         for phase in self.plan.phases.clone().iter().filter(|phase| !is_in_blocks(phase)) {
             self.phase(phase)?;
         }
-        rounds.map_or(Ok(()), |rounds| self.rounds(&rounds))
+        rounds.map_or(Ok(()), |rounds| self.rounds(&rounds))?;
+        self.hear_everyone()
     }
 
     /// Writes `environment.json`, with the facts that observers have of the device.
@@ -169,6 +176,8 @@ impl Run<'_> {
         self.check_write_account()?;
         self.recorder.observe(t_ns, &mut self.observers)?;
         self.check_isolation()?;
+        self.check_silence()?;
+        self.check_device()?;
         self.next_tick_ns = next_tick_ns(MonotonicClock.now_ns(), self.interval_ns);
         let phase_left_s = self.phase_end_ns.saturating_sub(t_ns) as f64 / 1e9;
         if self.phase_end_ns > 0 {
@@ -188,14 +197,18 @@ impl Run<'_> {
     /// Kills every worker and skips all further phases. None is stopped in order: an engine that closes writes what it holds
     /// in memory, and its log is safe.
     fn stop_run(&mut self, stop: &WriteStop) -> Result<(), RunError> {
+        self.stop_workers(&stop.to_string());
+        Ok(self.finding(stop.finding())?)
+    }
+
+    fn stop_workers(&mut self, reason: &str) {
         for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.failure.is_none()) {
             self.controller.end(index);
-            member.failure = Some(stop.to_string());
+            member.failure = Some(reason.to_owned());
             member.running = false;
         }
-        self.spent = Some(stop.to_string());
+        self.spent = Some(reason.to_owned());
         self.failed = true;
-        Ok(self.finding(stop.finding())?)
     }
 
     /// Ends the workers, then the recording; adds the folders whose data they created to `created`.
@@ -227,7 +240,14 @@ impl Run<'_> {
             self.finding(budget_passed(beyond))?;
         }
         self.recorder.recording.finish(MonotonicClock.now_ns(), status)?;
-        self.account.close()?;
+        // The ledger is on the device; the next run closes this one's entry.
+        if !self.device_is_silent {
+            match self.account.close() {
+                // What the device lost is in the recording; the next run closes this one's entry.
+                Err(error) if status == RunStatus::Failed => tracing::warn!("{error}"),
+                closed => closed?,
+            }
+        }
         Ok(status)
     }
 }

@@ -64,6 +64,10 @@ impl Run<'_> {
                 break end_ns;
             }
         };
+        self.hear_everyone()?;
+        if let Some(reason) = self.missing_requirement(phase) {
+            return Ok(Some(reason));
+        }
         self.live.end_phase(&self.plan, phase);
         self.recorder.phase_boundary(end_ns, PhaseBoundary::End, &mut self.observers)?;
         self.recorder.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;

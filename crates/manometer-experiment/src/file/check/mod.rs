@@ -10,6 +10,7 @@ mod servers;
 mod sweep_rules;
 mod workloads;
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use manometer_measure::Span;
@@ -47,6 +48,12 @@ pub(super) fn check(root: &Node, sources: &Sources, errors: &mut Vec<CheckError>
     experiment
 }
 
+/// The longest part of a path, in bytes.
+const LONGEST_PART: usize = 255;
+
+/// A busy host may keep a worker from sending for seconds.
+const LEAST_DEFAULT_SILENCE: Duration = Duration::from_secs(10);
+
 struct Checker<'a> {
     errors: Vec<CheckError>,
     sources: &'a Sources,
@@ -59,6 +66,7 @@ impl Checker<'_> {
         let name: Option<String> = self.read_required(root, "name");
         let seed = self.read_optional(root, "seed").unwrap_or(1);
         let interval = self.read_optional(root, "interval").unwrap_or(Span(Duration::from_secs(1)));
+        let silence = self.read_silence(root, interval);
         let device = self.read_device(root);
         let prepare = self.read_preparation(root, interval);
         let plan: Option<PlanTable> = self.read_root_table(root, "plan");
@@ -95,8 +103,10 @@ impl Checker<'_> {
             criterion: criterion?,
             goal,
             interval,
+            silence,
             directory: device.directory,
             fit: device.fit,
+            foreign_owner: device.foreign_owner,
             scheduler: device.scheduler,
             device_name: device.name,
             kernel: device.kernel,
@@ -250,6 +260,12 @@ impl Checker<'_> {
 
     fn check_directory(&mut self, root: &Node, device: &DeviceTable) {
         let origin = root.get("device").and_then(|table| table.get("directory")).map(|node| node.origin.clone());
+        let bytes = device.directory.as_os_str().as_bytes();
+        if bytes.contains(&0) || bytes.split(|byte| *byte == b'/').any(|part| part.len() > LONGEST_PART) {
+            let help = "a part of a path has at most 255 bytes, and none is 0";
+            self.report("`directory` is not a path", origin.as_ref(), Some(help));
+            return;
+        }
         let Some(mount) = mount::mount_of(&device.directory) else { return };
         let backing = mount.backing();
         let help = match backing {
@@ -265,6 +281,18 @@ impl Checker<'_> {
         };
         let message = format!("{} lies on {} ({})", device.directory.display(), backing.description(), mount.fs_type);
         self.report(message, origin.as_ref(), Some(help));
+    }
+
+    /// The limit of silence: by default ten sample intervals, and long enough for a busy host.
+    fn read_silence(&mut self, root: &Node, interval: Span) -> Span {
+        let default = Span(interval.0.saturating_mul(10).max(LEAST_DEFAULT_SILENCE));
+        let Some(silence) = self.read_optional::<Span>(root, "silence") else { return default };
+        if silence.0 < interval.0.saturating_mul(2) {
+            let origin = root.get("silence").map(|node| node.origin.clone());
+            let help = format!("workers send one sample each interval, here of {interval}: write twice that or more");
+            self.report(format!("`silence = {silence}` is too short"), origin.as_ref(), Some(&help));
+        }
+        silence
     }
 
     fn check_times(&mut self, root: &Node, plan: &PlanTable, interval: Span) {

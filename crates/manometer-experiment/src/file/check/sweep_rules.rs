@@ -19,6 +19,10 @@ const MIN_REPEATS: u32 = 3;
 /// The default of the maximum number of repeats.
 const DEFAULT_MAX_REPEATS: u32 = 10;
 
+/// How often a failed run is tried again, and the maximum.
+const DEFAULT_RETRIES: u32 = 1;
+const MAX_RETRIES: u32 = 10;
+
 /// The keys of `[sweep]` that are not settings.
 fn sweep_keys() -> Vec<String> {
     property_names::<SweepTable>().into_iter().filter(|name| name != "settings").collect()
@@ -36,6 +40,7 @@ fn rules_of(table: &SweepTable) -> SweepRules {
         repeats: table.repeats.unwrap_or(1).max(min_repeats),
         reference_every: table.reference_every,
         stop,
+        retry: table.retry.unwrap_or(DEFAULT_RETRIES),
     }
 }
 
@@ -58,6 +63,7 @@ impl Checker<'_> {
             repeats: self.read_optional(table, "repeats"),
             reference_every: self.read_optional(table, "reference_every"),
             stop,
+            retry: self.read_optional(table, "retry"),
             ..default
         };
         self.check_counts(table, &sweep);
@@ -81,6 +87,10 @@ impl Checker<'_> {
         if let Some(repeats) = sweep.repeats.filter(|repeats| !(1..=MAX_RUNS).contains(repeats)) {
             let help = format!("a combination can run 1 to {MAX_RUNS} times");
             refuse("repeats", format!("{repeats} repeats are out of range"), &help);
+        }
+        if let Some(retry) = sweep.retry.filter(|retry| *retry > MAX_RETRIES) {
+            let help = format!("a run that fails again and again needs a look: write at most {MAX_RETRIES}");
+            refuse("retry", format!("`retry = {retry}` is out of range"), &help);
         }
         if let Some(every) = sweep.reference_every {
             if !(2..=MAX_RUNS).contains(&every) {

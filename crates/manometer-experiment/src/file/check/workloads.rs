@@ -19,6 +19,9 @@ const SHARED_KEYS: [&str; 5] = ["isolation", "limits", "clients", "hosts", "on_l
 /// The maximum number of instances of a neighbour.
 const MAX_INSTANCES: u32 = 64;
 
+/// The longest name of a workload, which is part of names of files.
+const LONGEST_NAME: usize = 100;
+
 impl Checker<'_> {
     pub(super) fn read_primary(&mut self, node: &Node, block_size: u64) -> Option<ExperimentWorkload> {
         let name = self.read_optional(node, "name").unwrap_or_else(|| "primary".to_owned());
@@ -66,10 +69,11 @@ impl Checker<'_> {
     }
 
     fn check_name(&mut self, name: &str, node: &Node) {
-        let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let is_plain = (1..=LONGEST_NAME).contains(&name.len())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         let origin = node.get("name").map_or(&node.origin, |node| &node.origin).clone();
         if !is_plain {
-            let help = "use letters, digits, `-` and `_`: the name becomes a file name";
+            let help = "use at most 100 letters, digits, `-` and `_`: the name becomes a file name";
             self.report(format!("`{name}` is not a valid name"), Some(&origin), Some(help));
         } else if reserved_names().any(|reserved| reserved == name) {
             self.report(

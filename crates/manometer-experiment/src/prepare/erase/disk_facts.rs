@@ -1,7 +1,7 @@
 //! The properties and the users of a disk, read before its contents are destroyed.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,6 +15,9 @@ use super::EraseError;
 /// Exit statuses of `blkid --probe`: it found nothing, or several signatures.
 const NOTHING_FOUND: i32 = 2;
 const SEVERAL_FOUND: i32 = 8;
+
+/// What is read at either end of a disk to see whether it holds data.
+const EDGE_BYTES: u64 = 1 << 20;
 
 /// The properties and the users of a disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +38,10 @@ pub struct DiskFacts {
     pub busy: Option<String>,
     /// Its signature: a file system or a partition table.
     pub signature: Option<String>,
+    /// Whether its first or last MiB holds anything but zeros.
+    pub edges_hold_data: bool,
+    /// Whether it can discard.
+    pub discards: bool,
 }
 
 impl DiskFacts {
@@ -63,6 +70,8 @@ impl DiskFacts {
             holders: whole.iter().flat_map(|device| names(&device.sysfs.join("holders"))).collect(),
             busy: open_exclusively(path),
             signature: signature(path)?,
+            edges_hold_data: edges_hold_data(path).map_err(at)?,
+            discards: device.attribute("queue/discard_max_bytes").is_some_and(|bytes| bytes != "0"),
         })
     }
 }
@@ -105,6 +114,18 @@ fn open_exclusively(path: &Path) -> Option<String> {
         .open(path)
         .err()
         .map(|error| error.to_string())
+}
+
+fn edges_hold_data(path: &Path) -> io::Result<bool> {
+    let mut disk = fs::File::open(path)?;
+    let end = disk.seek(SeekFrom::End(0))?;
+    let mut holds = |begin: u64| -> io::Result<bool> {
+        let mut edge = Vec::new();
+        disk.seek(SeekFrom::Start(begin))?;
+        disk.by_ref().take(EDGE_BYTES).read_to_end(&mut edge)?;
+        Ok(edge.iter().any(|byte| *byte != 0))
+    };
+    Ok(holds(0)? || holds(end.saturating_sub(EDGE_BYTES))?)
 }
 
 /// The signature that `blkid` finds on the device itself, not in its cache.

@@ -91,8 +91,8 @@ impl DiskLayout {
     }
 }
 
-/// Why a disk with these `facts` must not be erased.
-pub fn refusal(facts: &DiskFacts) -> Option<String> {
+/// Why a disk with these `facts` must not be erased; `data_known` says that data without a known signature may go.
+pub fn refusal(facts: &DiskFacts, data_known: bool) -> Option<String> {
     let list = |names: &[String]| names.join(", ");
     if facts.is_partition {
         return Some("it is a partition; name a whole disk".to_owned());
@@ -119,7 +119,14 @@ pub fn refusal(facts: &DiskFacts) -> Option<String> {
     if let Some(signature) = &facts.signature {
         return Some(format!("it contains {signature}; {wipe}"));
     }
-    (!facts.partitions.is_empty()).then(|| format!("it has partitions ({}); {wipe}", list(&facts.partitions)))
+    if !facts.partitions.is_empty() {
+        return Some(format!("it has partitions ({}); {wipe}", list(&facts.partitions)));
+    }
+    (facts.edges_hold_data && !data_known).then(|| {
+        "its first or last MiB holds data without a known signature, such as a database on the raw disk; check it, and add \
+         `--erase-unknown-data` if they are not needed"
+            .to_owned()
+    })
 }
 
 /// An erased disk.
@@ -132,22 +139,35 @@ pub struct ErasedDisk {
     pub layout: DiskLayout,
 }
 
-/// Erases the whole disk `path`: creates one partition for data and discards the rest, `share` of the disk.
+/// Erases the whole disk `path`: creates one partition for data and discards the rest, `share` of the disk. All that can be
+/// checked is checked before anything is changed.
 ///
 /// # Errors
 /// The disk holds data or is in use, it does not support discards, or a program is missing or failed.
-pub fn erase(path: &Path, share: f64) -> Result<ErasedDisk, EraseError> {
+pub fn erase(path: &Path, share: f64, data_known: bool) -> Result<ErasedDisk, EraseError> {
     let facts = DiskFacts::read(path)?;
-    if let Some(reason) = refusal(&facts) {
+    let layout = DiskLayout::new(facts.size_bytes, share);
+    let cannot_discard = layout.discarded_bytes > 0 && !facts.discards;
+    let reason = refusal(&facts, data_known).or_else(|| {
+        cannot_discard.then(|| "it does not support discards, and the rest of it would keep its data".to_owned())
+    });
+    if let Some(reason) = reason {
         return Err(EraseError::Refused { path: path.to_owned(), reason });
     }
-    let layout = DiskLayout::new(facts.size_bytes, share);
+    check_programs(path, &layout)?;
     discard(path, &layout)?;
-    create_partition(path, &layout)?;
+    run_program("sfdisk", partition_command(path, &[]), &layout.script())?;
     Ok(ErasedDisk { partition: partition_of(path), layout })
 }
 
-/// Discards first: a disk that does not support it is left unchanged.
+/// Has both programs do all but their work.
+fn check_programs(path: &Path, layout: &DiskLayout) -> Result<(), EraseError> {
+    let mut version = Command::new("blkdiscard");
+    version.arg("--version");
+    run_program("blkdiscard", version, "")?;
+    run_program("sfdisk", partition_command(path, &["--no-act"]), &layout.script())
+}
+
 fn discard(path: &Path, layout: &DiskLayout) -> Result<(), EraseError> {
     let (offset, length) = (layout.discarded_from_bytes().to_string(), layout.discarded_bytes.to_string());
     if layout.discarded_bytes == 0 {
@@ -158,10 +178,11 @@ fn discard(path: &Path, layout: &DiskLayout) -> Result<(), EraseError> {
     run_program("blkdiscard", command, "")
 }
 
-fn create_partition(path: &Path, layout: &DiskLayout) -> Result<(), EraseError> {
+/// `sfdisk`, which reads the layout from standard input.
+fn partition_command(path: &Path, options: &[&str]) -> Command {
     let mut command = Command::new("sfdisk");
-    command.args(["--quiet", "--wipe", "never"]).arg(path);
-    run_program("sfdisk", command, &layout.script())
+    command.args(["--quiet", "--wipe", "never"]).args(options).arg(path);
+    command
 }
 
 /// Runs `command` with `input` as its standard input.
@@ -203,7 +224,7 @@ mod tests {
 
     #[test]
     fn only_an_unused_and_empty_disk_is_erased() {
-        assert_eq!(refusal(&unused_disk()), None);
+        assert_eq!(refusal(&unused_disk(), false), None);
         let some = || vec!["x".to_owned()];
         for (facts, word) in [
             (DiskFacts { is_partition: true, ..unused_disk() }, "whole disk"),
@@ -214,9 +235,11 @@ mod tests {
             (DiskFacts { busy: Some("busy".to_owned()), ..unused_disk() }, "exclusively"),
             (DiskFacts { signature: Some("xfs".to_owned()), ..unused_disk() }, "wipefs"),
             (DiskFacts { partitions: some(), ..unused_disk() }, "partitions"),
+            (DiskFacts { edges_hold_data: true, ..unused_disk() }, "--erase-unknown-data"),
         ] {
-            assert!(refusal(&facts).is_some_and(|reason| reason.contains(word)), "{facts:?}");
+            assert!(refusal(&facts, false).is_some_and(|reason| reason.contains(word)), "{facts:?}");
         }
+        assert_eq!(refusal(&DiskFacts { edges_hold_data: true, ..unused_disk() }, true), None);
     }
 
     #[test]

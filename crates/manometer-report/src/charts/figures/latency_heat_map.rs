@@ -76,7 +76,7 @@ fn draw(reader: &RecordingReader) -> ChartContent {
 
 fn merged(stretch: &[&LatencyInterval]) -> LatencyHistogram {
     let mut sum = LatencyHistogram::new();
-    stretch.iter().for_each(|interval| sum.add(&interval.histogram()));
+    stretch.iter().for_each(|interval| interval.add_to(&mut sum));
     sum
 }
 

@@ -1,9 +1,11 @@
 //! Rates from a table: comma-separated values whose first line names the columns.
 
-use std::fs;
 use std::path::Path;
 
+use manometer_measure::regular_file;
+
 use crate::kv::error::KvError;
+use crate::settings_file::MOST_FILE_BYTES;
 
 /// The column of times, in seconds.
 const TIME: &str = "t_s";
@@ -13,7 +15,7 @@ const LINES_MAX: usize = 40_000_000;
 /// The times (s) and rates of `file`; each rate lasts until the next time.
 pub(super) fn read_steps(file: &Path, column: &str) -> Result<Vec<(f64, f64)>, KvError> {
     let wrong = |line: usize, reason: String| KvError::BadTable { place: format!("{}:{line}", file.display()), reason };
-    let text = fs::read_to_string(file).map_err(|error| wrong(0, error.to_string()))?;
+    let text = regular_file::read_text(file, MOST_FILE_BYTES).map_err(|error| wrong(0, error.to_string()))?;
     parse(&text, column).map_err(|(line, reason)| wrong(line, reason))
 }
 

@@ -25,7 +25,7 @@ pub(super) fn text(report: &DryRunReport<'_>) -> String {
     let by_workers = preparations.iter().map(|one| one.by_workers_bytes).sum();
     let costs = costs_text(dry.runs.len(), &dry.costs, by_workers, dry.write_speed);
     let forecast = report.forecast.as_ref().map(forecast_text).unwrap_or_default();
-    parts.push(format!("\n{costs}{forecast}{}", findings(&dry.findings)));
+    parts.push(format!("\n{costs}\n{}{forecast}{}", silence_text(dry.runs), findings(&dry.findings)));
     parts.join("\n")
 }
 
@@ -149,6 +149,15 @@ fn costs_text(
          Preparation writes {prepared}{by_runs}.\n{}",
         written_text(most, speed)
     )
+}
+
+/// After how long without a sign of life a run fails: the longest of all.
+fn silence_text(runs: &[PlannedRun]) -> String {
+    let longest = runs.iter().map(|run| run.experiment.silence).max();
+    let text = |limit| {
+        format!("A run fails when a worker sends nothing, or the device answers nothing, for {limit} (`silence`).")
+    };
+    longest.map(text).unwrap_or_default()
 }
 
 fn written_text(cost: &RunCost, speed: Option<f64>) -> String {

@@ -60,6 +60,11 @@ impl Scene {
         fs::write(self.path(name), text).unwrap();
     }
 
+    /// Removes the checksums of a recording of which a file is changed by intention.
+    pub fn without_checksums(&self, recording: &str) {
+        fs::remove_file(self.path(recording).join("checksums.jsonl")).unwrap();
+    }
+
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
@@ -170,8 +175,13 @@ impl Running {
 
     /// The workers it started.
     pub fn workers(&self) -> Vec<u32> {
+        self.started_as("worker")
+    }
+
+    /// The processes that it started with this verb of its own.
+    pub fn started_as(&self, verb: &str) -> Vec<u32> {
         let parent = self.pid().to_string();
-        let ours = |pid: &u32| stat_field(*pid, 1).as_deref() == Some(&parent) && is_worker(*pid);
+        let ours = |pid: &u32| stat_field(*pid, 1).as_deref() == Some(&parent) && has_verb(*pid, verb);
         processes().into_iter().filter(ours).collect()
     }
 
@@ -230,12 +240,13 @@ pub fn is_alive(pid: u32) -> bool {
     stat_field(pid, 0).is_some_and(|state| state != "Z" && state != "X")
 }
 
-/// Whether a process is `manometer worker`, and no other program that a run asks something.
-fn is_worker(pid: u32) -> bool {
-    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.split(|byte| *byte == 0).nth(1) == Some(b"worker"))
+/// Whether a process is `manometer VERB`, and no other program that a run asks something.
+fn has_verb(pid: u32, verb: &str) -> bool {
+    let is_verb = |line: Vec<u8>| line.split(|byte| *byte == 0).nth(1) == Some(verb.as_bytes());
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(is_verb)
 }
 
-fn processes() -> Vec<u32> {
+pub fn processes() -> Vec<u32> {
     let mut pids: Vec<u32> =
         fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     pids.sort_unstable();

@@ -1,0 +1,147 @@
+//! Where a run may write: the device directory and the output directory, checked before anything is written.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use manometer_target::engine::directory::DatabaseManifest;
+
+use crate::definition::Experiment;
+
+/// What the names of Manometer's own files in a device directory begin with.
+const OWN_FILES: &str = ".manometer";
+
+/// A directory that a run does not write to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// It is another user's, and this is root.
+    #[error(
+        "{} belongs to user {owner}, who can lead what root writes there elsewhere: run as that user, choose a directory \
+         of root's, or set `device.foreign_owner = true` if that user is trusted", path.display()
+    )]
+    Foreign {
+        /// The directory or file.
+        path: PathBuf,
+        /// Its owner's id.
+        owner: u32,
+    },
+    /// It cannot hold data.
+    #[error("{} is in {kind}, a file system of the kernel that holds no data: choose a directory on the device", path.display())]
+    NoStorage {
+        /// The device directory.
+        path: PathBuf,
+        /// The file system's kind.
+        kind: &'static str,
+    },
+    /// A link is where the run writes.
+    #[error("{} is a symbolic link, and a run writes nowhere but in its device directory: remove the link", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// The output directory is among the data.
+    #[error("--out {} is inside {}, which holds {what}: choose another directory", out.display(), folder.display())]
+    OutInside {
+        /// The output directory.
+        out: PathBuf,
+        /// The directory around it.
+        folder: PathBuf,
+        /// What that holds.
+        what: &'static str,
+    },
+    /// The device directory cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// File systems of the kernel's own, by their numbers in `statfs(2)`.
+const NO_STORAGE: [(u32, &str); 6] = [
+    (0x9fa0, "proc"),
+    (0x6265_6572, "sysfs"),
+    (0x0027_e0eb, "a file system of control groups"),
+    (0x6367_7270, "a file system of control groups"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+];
+
+/// Checks the device directory of `experiment`; one that does not exist yet is good.
+///
+/// # Errors
+/// Root is asked to write to another user's directory, or a link is where the run writes.
+pub(crate) fn check_device_directory(experiment: &Experiment) -> Result<(), PlaceError> {
+    let directory = &experiment.directory;
+    let failed = |source| PlaceError::Io { path: directory.clone(), source };
+    let existing = directory.ancestors().find(|path| path.exists()).unwrap_or(directory);
+    if let Ok(facts) = rustix::fs::statfs(existing) {
+        let magic = facts.f_type as u32;
+        if let Some((_, kind)) = NO_STORAGE.into_iter().find(|(number, _)| *number == magic) {
+            return Err(PlaceError::NoStorage { path: directory.clone(), kind });
+        }
+    }
+    if let Err(error) = fs::metadata(directory) {
+        return if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(failed(error)) };
+    }
+    check_owner(experiment, directory)?;
+    let is_written = |name: &str| name.starts_with(OWN_FILES) || experiment.workload(name).is_some();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        if !entry.file_name().to_str().is_some_and(is_written) {
+            continue;
+        }
+        if is_link {
+            return Err(PlaceError::Link { path: entry.path() });
+        }
+        check_owner(experiment, &entry.path())?;
+    }
+    Ok(())
+}
+
+/// Refuses what belongs to another user, if this is root.
+fn check_owner(experiment: &Experiment, path: &Path) -> Result<(), PlaceError> {
+    let Ok(facts) = fs::metadata(path) else { return Ok(()) };
+    let is_foreign = rustix::process::geteuid().is_root() && facts.uid() != 0;
+    if is_foreign && !experiment.foreign_owner {
+        return Err(PlaceError::Foreign { path: path.to_owned(), owner: facts.uid() });
+    }
+    Ok(())
+}
+
+/// Checks that `out` is not inside the data of `experiment`, or in a database of another.
+///
+/// # Errors
+/// It is.
+pub fn check_out(experiment: &Experiment, out: &Path) -> Result<(), PlaceError> {
+    check_owner(experiment, out)?;
+    let Ok(out) = std::path::absolute(out) else { return Ok(()) };
+    let existing = out.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));
+    let resolved = existing.map_or_else(
+        || out.clone(),
+        |(path, real)| match out.strip_prefix(path) {
+            Ok(rest) => real.join(rest),
+            Err(_) => real,
+        },
+    );
+    let directory = experiment.directory.canonicalize().unwrap_or_else(|_| experiment.directory.clone());
+    let inside = |folder: &Path, what| Err(PlaceError::OutInside { out: out.clone(), folder: folder.to_owned(), what });
+    for folder in resolved.ancestors() {
+        let name = folder.file_name().and_then(|name| name.to_str()).filter(|_| folder.parent() == Some(&directory));
+        if name.is_some_and(|name| experiment.workload(name).is_some()) {
+            return inside(folder, "a workload's data");
+        }
+        if name.is_some_and(|name| name.starts_with(OWN_FILES)) {
+            return inside(folder, "Manometer's own data");
+        }
+        if DatabaseManifest::read(folder).is_some() {
+            return inside(folder, "a database");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! `checksums.jsonl`: the CRC-32C of the files of a recording that are written in one go, one line for each version of a file.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{json_line, regular_file};
+
+/// The file's name in the recording.
+const FILE: &str = "checksums.jsonl";
+
+/// The largest file that is read, and how much of another is read at once.
+const MOST_BYTES: u64 = 64 << 20;
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// A line.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct FileSum {
+    /// The path below the recording.
+    file: String,
+    /// Eight hexadecimal digits; empty for a series or log that begins, whose `file` has no ending yet.
+    sum: String,
+}
+
+/// The checksums of the files of a recording; empty for a recording of an earlier version.
+#[derive(Debug, Default)]
+pub(super) struct FileSums {
+    files: BTreeMap<String, Vec<String>>,
+    /// Whether the last line is cut off: damage, unless the run was.
+    pub(super) is_cut: bool,
+}
+
+impl FileSums {
+    /// Reads the checksums in `dir`; lines that cannot be read are added to `damage`.
+    pub(super) fn read(dir: &Path, damage: &mut Vec<String>) -> Self {
+        let mut sums = Self::default();
+        let bytes = match regular_file::read(&dir.join(FILE), MOST_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return sums,
+            Err(error) => {
+                damage.push(format!("{FILE}: {error}"));
+                return sums;
+            }
+            Ok(bytes) => bytes,
+        };
+        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            match json_line::decode::<FileSum>(line) {
+                Ok((line, true)) => sums.files.entry(line.file).or_default().push(line.sum),
+                Err(error) if error.is_cut() && !line.ends_with(b"\n") => sums.is_cut = true,
+                Ok((_, false)) => damage.push(format!("{FILE}, line {} is left out: it has no checksum", index + 1)),
+                Err(error) => damage.push(format!("{FILE}, line {} is left out: {error}", index + 1)),
+            }
+        }
+        sums
+    }
+
+    /// What is wrong with the files in `dir` that are listed: one is missing, or has another checksum.
+    pub(super) fn faults(&self, dir: &Path) -> Vec<String> {
+        let exists =
+            |name: &str, endings: &[&str]| endings.iter().any(|ending| dir.join(format!("{name}{ending}")).exists());
+        let fault = |(name, sums): (&String, &Vec<String>)| {
+            let is_begun = sums.iter().all(String::is_empty);
+            if !exists(name, if is_begun { &[".arrows", ".parquet", ".hlog"] } else { &[""] }) {
+                return Some(format!("{name} is missing"));
+            }
+            if is_begun {
+                None
+            } else {
+                self.fault_of_file(dir, name).unwrap_or_else(|error| Some(format!("{name}: {error}")))
+            }
+        };
+        self.files.iter().filter_map(fault).collect()
+    }
+
+    /// What is wrong with the file `name`, whose content is `bytes`.
+    pub(super) fn fault(&self, name: &str, bytes: &[u8]) -> Option<String> {
+        self.contradicts(name, crc32c::crc32c(bytes)).then(|| fault(name))
+    }
+
+    /// What is wrong with the file `name` in `dir`, without its content in memory.
+    pub(super) fn fault_of_file(&self, dir: &Path, name: &str) -> io::Result<Option<String>> {
+        if !self.files.contains_key(name) {
+            return Ok(None);
+        }
+        Ok(self.contradicts(name, sum_of_file(&dir.join(name))?).then(|| fault(name)))
+    }
+
+    fn contradicts(&self, name: &str, sum: u32) -> bool {
+        self.files.get(name).is_some_and(|sums| !sums.contains(&format!("{sum:08x}")))
+    }
+}
+
+fn fault(name: &str) -> String {
+    format!("{name} was changed or damaged after it was written: its checksum in {FILE} is another")
+}
+
+/// Adds the checksum of the file `name` in `dir`, which is complete.
+pub(super) fn add_file(dir: &Path, name: &str) -> io::Result<()> {
+    append(dir, name, sum_of_file(&dir.join(name))?)
+}
+
+/// Adds the checksum of the content `bytes` that the file `name` is about to have. The old content keeps its own, because the
+/// run may be killed between this line and the file.
+pub(super) fn add(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    append(dir, name, crc32c::crc32c(bytes))
+}
+
+/// Adds that the series or log `name`, without its ending, begins: if it is missing later, that is damage.
+pub(super) fn begin(dir: &Path, name: &str) -> io::Result<()> {
+    open(dir)?.write_all(&json_line::encode(&FileSum { file: name.to_owned(), sum: String::new() }))
+}
+
+fn append(dir: &Path, name: &str, sum: u32) -> io::Result<()> {
+    let line = json_line::encode(&FileSum { file: name.to_owned(), sum: format!("{sum:08x}") });
+    let mut file = open(dir)?;
+    file.write_all(&line)?;
+    file.sync_data()
+}
+
+fn open(dir: &Path) -> io::Result<File> {
+    fs::OpenOptions::new().append(true).create(true).open(dir.join(FILE))
+}
+
+fn sum_of_file(path: &Path) -> io::Result<u32> {
+    let mut file: File = regular_file::open(path)?;
+    let (mut sum, mut chunk) = (0, vec![0; CHUNK_BYTES]);
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(sum),
+            length => sum = crc32c::crc32c_append(sum, &chunk[..length]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault_of(dir: &Path, content: &[u8]) -> (Option<String>, Vec<String>) {
+        fs::write(dir.join("plan.json"), content).unwrap();
+        let mut damage = Vec::new();
+        let sums = FileSums::read(dir, &mut damage);
+        let fault = sums.fault("plan.json", content);
+        assert_eq!(sums.fault_of_file(dir, "plan.json").unwrap(), fault);
+        (fault, damage)
+    }
+
+    #[test]
+    fn each_version_of_a_file_that_was_written_counts_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(fault_of(dir.path(), b"of an earlier version"), (None, vec![]));
+        add(dir.path(), "plan.json", b"one").unwrap();
+        add(dir.path(), "plan.json", b"two").unwrap();
+        for content in [b"one", b"two"] {
+            assert_eq!(fault_of(dir.path(), content), (None, vec![]));
+        }
+        assert!(fault_of(dir.path(), b"six").0.unwrap().contains("plan.json was changed or damaged"));
+    }
+
+    #[test]
+    fn a_file_that_is_listed_and_missing_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        begin(dir.path(), "samples").unwrap();
+        add(dir.path(), "plan.json", b"one").unwrap();
+        let faults = || FileSums::read(dir.path(), &mut Vec::new()).faults(dir.path());
+        assert_eq!(faults(), ["plan.json is missing", "samples is missing"]);
+        fs::write(dir.path().join("samples.parquet"), "").unwrap();
+        fs::write(dir.path().join("plan.json"), "one").unwrap();
+        assert_eq!(faults(), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        add(dir.path(), "plan.json", b"one").unwrap();
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        fs::write(dir.path().join(FILE), text.replacen("\"sum\":\"", "\"sum\":\"0", 1)).unwrap();
+        let (fault, damage) = fault_of(dir.path(), b"one");
+        assert_eq!(fault, None);
+        assert_eq!(damage, ["checksums.jsonl, line 1 is left out: its checksum contradicts it"]);
+        fs::write(dir.path().join(FILE), &text[..20]).unwrap();
+        assert_eq!(fault_of(dir.path(), b"one"), (None, vec![]), "killed while it was written");
+    }
+}

@@ -1,0 +1,91 @@
+//! Secrets in what is written: passwords in addresses, and values whose names say that they are secret. A recording is shared.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// How the names of secrets end, in any case.
+const NAMES: &str =
+    "password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key|credentials?|[_-]pwd|[_-]auth";
+
+/// What a secret is replaced by.
+const HIDDEN: &str = "***";
+
+/// Values without quotes that hide nothing.
+const PLAIN: [&str; 3] = ["true", "false", "null"];
+
+/// The password in an address: `redis://user:password@host`.
+static IN_ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(://[^/\s:@"']*:)[^/\s@"']+@"#).expect("a regular expression"));
+
+/// A name, an equals sign or a colon, and a text: `DB_PASSWORD=text`, `"token": "text"`, `secret = "text"`.
+static AFTER_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let name = format!(r#"(?i)((?:{NAMES})(?:\\?["'])?\s*[=:]\s*)"#);
+    let text = r#"(?:(\\?["'])([^"'\\]+)|([^\s"'\\,;{}\[\]]+))"#;
+    Regex::new(&(name + text)).expect("a regular expression")
+});
+
+/// `text` without its secrets.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let text = match IN_ADDRESS.replace_all(text, format!("${{1}}{HIDDEN}@")) {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(text) => Cow::Owned(text),
+    };
+    let hide = |found: &Captures<'_>| match (found.get(2), found.get(4)) {
+        (Some(quote), _) => format!("{}{}{HIDDEN}", &found[1], quote.as_str()),
+        // Numbers, true and false are no secrets.
+        (None, Some(bare)) if bare.as_str().parse::<f64>().is_ok() || PLAIN.contains(&bare.as_str()) => {
+            found[0].to_owned()
+        }
+        (None, _) => format!("{}{HIDDEN}", &found[1]),
+    };
+    if AFTER_NAME.is_match(&text) { Cow::Owned(AFTER_NAME.replace_all(&text, hide).into_owned()) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_in_addresses_texts_toml_and_json() {
+        for (text, shown) in [
+            ("redis://user:hunter2@host:6379/0", "redis://user:***@host:6379/0"),
+            ("at tls://:hunter2@host, and", "at tls://:***@host, and"),
+            ("password = \"hunter 2, it is\"", "password = \"***\""),
+            ("{\"password\": \"12345\"}", "{\"password\": \"***\"}"),
+            (
+                "environment = { DB_PASSWORD = \"hunter2\", HOME = \"/x\" }",
+                "environment = { DB_PASSWORD = \"***\", HOME = \"/x\" }",
+            ),
+            ("{\"api_key\": \"hunter2\", \"a\": 1}", "{\"api_key\": \"***\", \"a\": 1}"),
+            (
+                "{\"command\":\"AWS_SECRET=hunter2 run --token=hunter2\"}",
+                "{\"command\":\"AWS_SECRET=*** run --token=***\"}",
+            ),
+            ("{\"text\":\"said \\\"token\\\": \\\"hunter2\\\"\"}", "{\"text\":\"said \\\"token\\\": \\\"***\\\"\"}"),
+            ("Authorization-Token: hunter2", "Authorization-Token: ***"),
+            ("PGPASSWORD=hunter2 MYSQL_PWD=hunter2 PWD=/x", "PGPASSWORD=*** MYSQL_PWD=*** PWD=/x"),
+            ("REDISCLI_AUTH = \"hunter2\"", "REDISCLI_AUTH = \"***\""),
+        ] {
+            assert_eq!(redact(text), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for text in [
+            "token = 5",
+            "secret = true",
+            "tokens = \"a\"",
+            "http://host:80/a@b",
+            "the password",
+            "monkey=\"b\"",
+            "a@b: c",
+            "directory = \"/data/secrets/x\"",
+            "\"foreign_processes\": \"x\"",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+}
