@@ -232,7 +232,8 @@ const RULES: &[Rule] = &[
         threat: serious(ThreatTarget::Result, "a workload fell silent"),
         source: "the run",
         meaning: "a worker sent nothing for the limit of silence (`silence`); it was ended, and its phase has a gap",
-        remedy: "Let nothing stop its process; if it waited for the device, check that; then run it again.",
+        remedy: "Let nothing stop its process (SIGSTOP, a debugger, a frozen control group); if it waited for the device, \
+            check that; then run it again.",
     },
     Rule {
         id: "device-silent",

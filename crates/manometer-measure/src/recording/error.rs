@@ -35,6 +35,14 @@ pub enum RecordingError {
         /// The folder.
         path: PathBuf,
     },
+    /// Its plan is damaged: without it the rest has no meaning.
+    #[error("{}: {fault}, and nothing can be read without it: copy the recording again, or run it again", path.display())]
+    Damaged {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        fault: String,
+    },
     /// The folder is not a recording.
     #[error("{} is not a recording: {reason}", path.display())]
     NotARecording {

@@ -58,11 +58,16 @@ impl Recording {
     /// The plan cannot be read: without it the rest has no meaning.
     pub fn open(dir: &Path) -> Result<Self, RecordingError> {
         let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
-        let not_a_plan = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
-        let plan = read_document(&dir.join("plan.json")).map_err(|error| not_a_plan(&error))?;
+        let unreadable = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
+        let plan = read_document(&dir.join("plan.json")).map_err(|error| unreadable(&error))?;
         let mut damage = Vec::new();
         let sums = FileSums::read(dir, &mut damage);
-        damage.extend(sums.fault("plan.json", &plan));
+        let fault = sums.fault("plan.json", &plan);
+        damage.extend(fault.clone());
+        let not_a_plan = |error: &dyn std::fmt::Display| match &fault {
+            Some(fault) => RecordingError::Damaged { path: dir.to_owned(), fault: fault.clone() },
+            None => unreadable(error),
+        };
         let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
         let environment = read_environment(dir, &sums, &mut damage);
         match (&plan["format"], plan["format"].as_u64()) {
@@ -351,6 +356,7 @@ mod tests {
         let refused = |from: &str, to: &str| {
             assert!(plan.contains(from), "{plan}");
             fs::write(&path, plan.replace(from, to)).unwrap();
+            let _ = fs::remove_file(dir.path().join("checksums.jsonl"));
             Recording::open(dir.path()).unwrap_err().to_string()
         };
         for format in ["\"one\"", "0", "-1", "1.5"] {
@@ -359,6 +365,17 @@ mod tests {
         }
         let error = refused("\"duration_s\": 3.0", "\"duration_s\": -1");
         assert!(error.contains("plan.json: phase `w0` has a `duration_s` of -1"), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_plan_is_named_as_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        RecordingWriter::create(dir.path(), START, "", &plan(), &Value::Null).unwrap();
+        let path = dir.path().join("plan.json");
+        let plan = fs::read_to_string(&path).unwrap();
+        fs::write(&path, plan.replacen("baseline", "basalina", 1)).unwrap();
+        let error = Recording::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("plan.json was changed or damaged"), "{error}");
     }
 
     #[test]
