@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, EventLine};
+use crate::event::EventLine;
 use crate::{json_line, regular_file};
 
 /// A line as it is written: its number, from 0, shows lines that are lost, doubled or exchanged.
@@ -53,7 +53,7 @@ fn parse(bytes: &[u8], damage: &mut Vec<String>) -> Vec<EventLine> {
                 continue;
             }
             Err(_) if line.trim_ascii().is_empty() => continue,
-            Err(error) if error.is_cut() && is_torn(line, &events) => continue,
+            Err(error) if error.is_cut() && !line.ends_with(b"\n") => "it is cut off".to_owned(),
             Ok(_) => "it has no checksum".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -68,14 +68,10 @@ fn parse(bytes: &[u8], damage: &mut Vec<String>) -> Vec<EventLine> {
     events
 }
 
-/// Whether `line`, after `events`, is the last one of a run that was killed while writing it.
-fn is_torn(line: &[u8], events: &[EventLine]) -> bool {
-    !line.ends_with(b"\n") && !events.iter().any(|line| matches!(line.event, Event::Finished { .. }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
 
     const START: &[u8] = b"{\"t_ns\":1,\"event\":\"started\"}\n";
     const PHASE: &[u8] = b"{\"t_ns\":2,\"event\":\"phase_started\",\"phase\":\"w0\"}\n";
@@ -129,10 +125,11 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_the_end_of_a_killed_run() {
-        assert_eq!(parsed(&[START, &PHASE[..20]]), (1, Vec::new()));
-        let (events, damage) = parsed(&[START, END, &PHASE[..20]]);
-        assert_eq!((events, damage.len()), (2, 1), "a run that has ended writes no more");
+    fn a_torn_last_line_and_noise_in_its_place_are_damage() {
+        for last in [&PHASE[..20], b"\"aaaaaaaa\"aaaaaaaa", b"[[[[[[[["] {
+            let (events, damage) = parsed(&[START, last]);
+            assert_eq!((events, &damage[..]), (1, &["events.jsonl, line 2 is left out: it is cut off".to_owned()][..]));
+        }
     }
 
     #[test]

@@ -151,7 +151,7 @@ mod tests {
         let whole = space(100);
         assert!(whole.over_provisioning(0.3).how.contains("kept free in the file system"));
         let error = whole.check(Path::new("/d"), 50 * GIB, Some(0.3)).unwrap_err();
-        assert!(error.to_string().contains("50GiB") && error.to_string().contains("21GiB"), "{error}");
+        assert!(error.to_string().contains("50 GiB") && error.to_string().contains("21 GiB"), "{error}");
         assert!(whole.check(Path::new("/d"), 39 * GIB, Some(0.3)).is_ok());
         assert!(whole.fill_bytes(Some(0.3)) < 39 * GIB);
         assert!(whole.check(Path::new("/d"), 61 * GIB, None).is_err());

@@ -343,7 +343,7 @@ mod tests {
         for cut in [events.len() - 10, events.find("{\"t_ns\":11").unwrap()] {
             fs::write(&path, &events[..cut]).unwrap();
             let damage = Recording::open(dir.path()).unwrap().damage;
-            assert_eq!(damage, ["events.jsonl: the end of the run is missing"]);
+            assert_eq!(damage.last().unwrap(), "events.jsonl: the end of the run is missing");
         }
     }
 
