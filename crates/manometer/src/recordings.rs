@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use manometer_analysis::compare;
-use manometer_analysis::findings::DAMAGED;
 use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs, run_labels};
 use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
@@ -24,11 +23,6 @@ pub fn summarise_and_write(dir: &Path) -> anyhow::Result<AnalysedRecording> {
     write_summary(dir, &recorded.summary)?;
     write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
     Ok(recorded)
-}
-
-/// Whether a file of the recording is damaged: what is said of it is incomplete.
-pub fn is_damaged(recorded: &AnalysedRecording) -> bool {
-    recorded.summary.findings.iter().any(|finding| finding.id == DAMAGED.id)
 }
 
 /// The JSON document of several runs; `findings` are those of all together.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use manometer_analysis::compare;
+use manometer_analysis::findings::DAMAGED;
 use manometer_report::{AnalysedRecording, write_demo};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -11,7 +12,7 @@ use crate::exit_status::{ExitStatus, wrong_request};
 use crate::metrics;
 use crate::output::{self, Format};
 use crate::recordings::{
-    FILE, common_findings, is_damaged, labelled_summaries, runs_document, runs_text, write_page, write_summary,
+    FILE, common_findings, labelled_summaries, runs_document, runs_text, write_page, write_summary,
 };
 
 /// The name of the recording that comes with the program, and of the directory that it is written to.
@@ -86,6 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 /// The report is incomplete if a file of a recording is damaged.
 fn status(recorded: &[AnalysedRecording]) -> ExitStatus {
+    let is_damaged = |one: &AnalysedRecording| one.summary.findings.iter().any(|finding| finding.id == DAMAGED.id);
     if recorded.iter().any(is_damaged) { ExitStatus::Failed } else { ExitStatus::Done }
 }
 

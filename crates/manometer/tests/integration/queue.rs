@@ -155,17 +155,6 @@ fn a_failed_run_is_tried_once_more_and_then_the_set_goes_on_without_it() {
 }
 
 #[test]
-fn a_set_with_a_damaged_recording_says_so() {
-    let scene = swept("");
-    scene.run("run set.toml --out all").status(0);
-    let file = scene.path("all/runs/001/samples/primary.parquet");
-    let mut bytes = std::fs::read(&file).unwrap();
-    bytes[200] ^= 1;
-    std::fs::write(&file, bytes).unwrap();
-    scene.run("run set.toml --out all --resume").status(1).err_has(&["recordings are damaged"]);
-}
-
-#[test]
 fn an_interrupted_set_goes_on_with_its_run() {
     let scene = swept("");
     let running = scene.start("run set.toml --out all");
