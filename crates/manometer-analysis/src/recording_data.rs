@@ -49,7 +49,9 @@ impl RecordingData {
             }
         }
         damage.extend(lost_samples(recording, &samples));
-        damage.extend(recording.faults_of_files());
+        let named = |fault: &String| damage.iter().any(|damage| damage.contains(fault));
+        let others: Vec<String> = recording.faults_of_files().into_iter().filter(|fault| !named(fault)).collect();
+        damage.extend(others);
         let latency = read_latency(recording, &mut damage);
         Self { samples, latency, damage }
     }

@@ -9,7 +9,7 @@ thread_local! {
 }
 
 /// What `decode` returns; `None`, and no message, if it panics. It must not leave anything half done that is used later.
-pub fn catch_panic<T>(decode: impl FnOnce() -> T) -> Option<T> {
+pub(crate) fn catch_panic<T>(decode: impl FnOnce() -> T) -> Option<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let report = take_hook();

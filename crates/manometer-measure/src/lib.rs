@@ -16,7 +16,7 @@
 
 pub mod autocorrelation;
 pub mod capture;
-pub mod catch_panic;
+mod catch_panic;
 pub mod clock;
 pub mod clock_offset;
 pub mod dispatch;

@@ -35,12 +35,15 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     let hide = |found: &Captures<'_>| match (found.get(2), found.get(4)) {
         (Some(quote), _) => format!("{}{}{HIDDEN}", &found[1], quote.as_str()),
         // Numbers, true and false are no secrets.
-        (None, Some(bare)) if bare.as_str().parse::<f64>().is_ok() || PLAIN.contains(&bare.as_str()) => {
-            found[0].to_owned()
-        }
+        (None, Some(bare)) if is_number(bare.as_str()) || PLAIN.contains(&bare.as_str()) => found[0].to_owned(),
         (None, _) => format!("{}{HIDDEN}", &found[1]),
     };
     if AFTER_NAME.is_match(&text) { Cow::Owned(AFTER_NAME.replace_all(&text, hide).into_owned()) } else { text }
+}
+
+/// Whether `text` is a number of JSON or TOML, as `250_000` is.
+fn is_number(text: &str) -> bool {
+    text.replace('_', "").parse::<f64>().is_ok()
 }
 
 #[cfg(test)]
@@ -76,6 +79,7 @@ mod tests {
     fn what_is_no_secret_stays() {
         for text in [
             "token = 5",
+            "max_token = 250_000",
             "secret = true",
             "tokens = \"a\"",
             "http://host:80/a@b",

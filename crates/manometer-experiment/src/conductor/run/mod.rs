@@ -240,10 +240,9 @@ impl Run<'_> {
             self.finding(budget_passed(beyond))?;
         }
         self.recorder.recording.finish(MonotonicClock.now_ns(), status)?;
-        // The ledger is on the device; the next run closes this one's entry.
+        // The ledger is on the device. Where it cannot be written, the next run closes this one's entry.
         if !self.device_is_silent {
             match self.account.close() {
-                // What the device lost is in the recording; the next run closes this one's entry.
                 Err(error) if status == RunStatus::Failed => tracing::warn!("{error}"),
                 closed => closed?,
             }
