@@ -151,7 +151,8 @@ fn decompress(mut input: Bytes) -> io::Result<(Bytes, bool)> {
     let head = &head[..filled];
     let whole = Cursor::new(head.to_vec()).chain(input);
     Ok(match head {
-        [0x1f, 0x8b, ..] => (Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(whole))), true),
+        // Method and flags too: binary traces begin with any two bytes.
+        [0x1f, 0x8b, 8, 0..0x20, ..] => (Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(whole))), true),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => (Box::new(zstd_decoder(whole)?), true),
         [0x04, 0x22, 0x4d, 0x18, ..] => (Box::new(Lz4Frames::new(whole)), true),
         [0xfd, b'7', b'z', b'X', b'Z', 0x00] => (Box::new(xz_decoder(whole)?), true),

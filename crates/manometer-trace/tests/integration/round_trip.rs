@@ -87,6 +87,15 @@ proptest! {
     }
 
     #[test]
+    fn what_begins_like_a_compressed_file_is_read_as_it_is(seconds in 0..1_u64 << 16, key in any::<u64>()) {
+        let time_ns = Some((seconds << 16 | 0x8b1f) * 1_000_000_000);
+        prop_assume!(seconds & 0xff != 8 || seconds >> 8 >= 0x20);
+        let records = [Record { time_ns, value_size: Some(1), ..Record::new(TraceOperation::Get, key) }];
+        let (_, read) = there_and_back("oracle-general", &records);
+        prop_assert_eq!(read, records);
+    }
+
+    #[test]
     fn kv_replay_holds_times_to_the_nanosecond(
         records in
             prop::collection::vec((any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), 0_usize..6), 0..200),

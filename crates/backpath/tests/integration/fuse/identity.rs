@@ -98,12 +98,13 @@ fn what_the_source_puts_in_the_place_of_a_removed_object_is_another_one() {
             let (old, new) = (format!("old{round}"), format!("new{round}"));
             fs::write(source.join(&old), "old").unwrap();
             let held = OpenOptions::new().write(true).open(root.join(&old)).unwrap();
-            let named = OpenOptions::new().read(true).custom_flags(OFlags::PATH.bits() as i32).open(root.join(&old));
+            let named =
+                OpenOptions::new().read(true).custom_flags(OFlags::PATH.bits() as i32).open(root.join(&old)).unwrap();
             fs::remove_file(source.join(&old)).unwrap();
             drop(held);
             fs::write(source.join(&new), "new").unwrap();
             assert_eq!(fs::read_to_string(root.join(&new)).unwrap(), "new");
-            let reopened = fs::read_to_string(format!("/proc/self/fd/{}", named.unwrap().as_raw_fd()));
+            let reopened = fs::read_to_string(format!("/proc/self/fd/{}", named.as_raw_fd()));
             assert!(reopened.is_err() || reopened.as_deref().unwrap() == "old", "{reopened:?}");
             fs::remove_file(root.join(&new)).unwrap();
             assert!(!source.join(&new).exists());

@@ -20,6 +20,8 @@ pub(super) struct Fio {
     open: Option<String>,
     /// fio's own time of the last document, in milliseconds.
     last_ms: Option<u64>,
+    /// How long each direction of each job had run by then, in milliseconds.
+    runtimes_ms: Vec<u64>,
     done: BTreeMap<&'static str, Totals>,
 }
 
@@ -74,11 +76,13 @@ impl Fio {
     fn report(&mut self, document: &Value) -> Option<Option<Report>> {
         let jobs = document.get("jobs")?.as_array()?;
         let now_ms = document.get("timestamp_ms")?.as_u64()?;
-        let length_ms = self.last_ms.map_or_else(|| longest_runtime_ms(jobs), |before| now_ms.saturating_sub(before));
+        let runtimes_ms = runtimes_ms(jobs);
+        let length_ms = self.length_ms(now_ms, &runtimes_ms);
         if length_ms == 0 {
             return Some(None);
         }
         self.last_ms = Some(now_ms);
+        self.runtimes_ms = runtimes_ms;
         let mut report = Report { length_s: Some(length_ms as f64 / 1e3), ..Report::default() };
         for direction in DIRECTIONS {
             let done = Totals::of_all(jobs, direction);
@@ -86,6 +90,19 @@ impl Fio {
             report.operations.insert(direction.to_owned(), done.since(&before));
         }
         Some(Some(report))
+    }
+
+    /// The milliseconds since the last document in which a job ran, or all of them if none did or one began. fio writes
+    /// its last document only after its jobs have ended and their processes are gone.
+    fn length_ms(&self, now_ms: u64, runtimes_ms: &[u64]) -> u64 {
+        let Some(last_ms) = self.last_ms else {
+            return runtimes_ms.iter().copied().max().unwrap_or(0);
+        };
+        let passed = now_ms.saturating_sub(last_ms);
+        let ran = |(now, before): (&u64, &u64)| now.saturating_sub(*before);
+        let longest = runtimes_ms.iter().zip(&self.runtimes_ms).map(ran).max().unwrap_or(0);
+        let one_began = runtimes_ms.iter().zip(&self.runtimes_ms).any(|(now, before)| *before == 0 && *now > 0);
+        if longest == 0 || one_began { passed } else { passed.min(longest) }
     }
 }
 
@@ -118,14 +135,16 @@ impl Totals {
     }
 }
 
-/// The running time of the longest job in milliseconds, without its start-up.
-fn longest_runtime_ms(jobs: &[Value]) -> u64 {
+/// How long each direction of each job has run in milliseconds, without its start-up.
+fn runtimes_ms(jobs: &[Value]) -> Vec<u64> {
     let runtimes = jobs.iter().flat_map(|job| DIRECTIONS.map(|direction| job[direction]["runtime"].as_u64()));
-    runtimes.flatten().max().unwrap_or(0)
+    runtimes.map(|runtime| runtime.unwrap_or(0)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::command::parser::read_all;
 
@@ -143,6 +162,25 @@ mod tests {
         assert_eq!(first.latency.as_ref().unwrap().len(), requests);
         assert!(second.latency.as_ref().unwrap().len() < 2 * requests, "documents are cumulative, reports are not");
         assert_eq!(Amount::Count(second.latency.as_ref().unwrap().len()), second.requests);
+    }
+
+    #[test]
+    fn a_report_is_as_long_as_a_job_ran() {
+        let lengths = |documents: &[(u64, [u64; 2])]| {
+            let mut fio = Fio::default();
+            let report = |(now, runtimes): &(u64, [u64; 2])| {
+                let jobs = runtimes.map(|runtime| json!({ "write": { "runtime": runtime } }));
+                let report = fio.report(&json!({ "timestamp_ms": now, "jobs": jobs })).unwrap();
+                report.map(|report| report.length_s.unwrap())
+            };
+            documents.iter().map(report).collect::<Vec<_>>()
+        };
+        let at_once = [(1000, [700, 690]), (2000, [1700, 1690]), (2950, [2600, 2610])];
+        assert_eq!(lengths(&at_once), [Some(0.7), Some(1.0), Some(0.92)], "the jobs ended before the last document");
+        let in_turn = [(1000, [700, 0]), (2000, [1200, 500]), (3000, [1200, 1500])];
+        assert_eq!(lengths(&in_turn), [Some(0.7), Some(1.0), Some(1.0)], "one began in the second");
+        let with_a_pause = [(1000, [700, 0]), (2000, [700, 0]), (2000, [700, 0])];
+        assert_eq!(lengths(&with_a_pause), [Some(0.7), Some(1.0), None]);
     }
 
     #[test]
