@@ -128,9 +128,9 @@ soak:
 		cargo test --locked --package rlsm --test integration -- crash:: model:: power::
 	ADVISE_REQUESTS=1000000000 cargo test --locked --release --package manometer-cache --test integration -- advise::real
 	RECYCLE_SEQUENCES=100 RECYCLE_KILLS=200 RECYCLE_POWER_CUTS=400 cargo test --locked --package recycle --test integration
-	tools/sanitize_recycle
+	tools/sanitize
 	KILLS=50 cargo test --workspace --locked --test integration -- outlive::
-	DAMAGES=20000 cargo test --workspace --locked --test integration -- damage::a_damaged_file
+	DAMAGES=20000 cargo test --workspace --locked --test integration -- damage::a_damaged_file corpus::no_file
 	@for target in $$(ls fuzz/corpus); do \
 		echo "$$target: $(MINUTES) minutes"; mkdir -p fuzz/target/found/$$target; \
 		FUZZ_TARGET=$$target cargo +nightly fuzz run target fuzz/target/found/$$target fuzz/corpus/$$target -- \

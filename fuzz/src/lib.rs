@@ -1,5 +1,7 @@
-//! The fuzz targets: `trace_<format>` for every format of a trace, `trace_any` for a format found by content, and those
-//! of `rlsm`, `recycle` and `backpath`. Each has its corpus in `corpus/`.
+//! The fuzz targets: `trace_<format>` for every format of a trace, `trace_any` for a format found by content, those of the
+//! measuring half (`measuring.rs`), and those of `rlsm`, `recycle` and `backpath`. Each has its corpus in `corpus/`.
+
+mod measuring;
 
 use std::io::{Cursor, Write as _};
 
@@ -13,6 +15,8 @@ const BATCHES_MAX: usize = 64;
 pub enum Target {
     /// A trace, in this format or in the one that its content shows.
     Trace(Option<&'static Format>),
+    /// A file of the measuring half.
+    Measuring(measuring::Reader),
     /// A crate's parser, or a sequence of its operations, driven by the input bytes.
     Crate(fn(&[u8])),
 }
@@ -32,7 +36,8 @@ impl Target {
             None => {
                 let crates = [&rlsm::fuzzing::TARGETS[..], &recycle::fuzzing::TARGETS, &backpath::fuzzing::TARGETS];
                 let mut targets = crates.into_iter().flatten();
-                targets.find(|target| target.0 == name).map(|target| Self::Crate(target.1))
+                let of_crate = targets.find(|target| target.0 == name).map(|target| Self::Crate(target.1));
+                of_crate.or_else(|| measuring::Reader::find(name).map(Self::Measuring))
             }
         }
     }
@@ -41,6 +46,10 @@ impl Target {
     pub fn run(&self, bytes: &[u8]) {
         match self {
             Self::Trace(format) => read(*format, bytes),
+            Self::Measuring(reader) => {
+                leave_panics_to_readers();
+                reader.read(bytes);
+            }
             Self::Crate(run) => run(bytes),
         }
     }
@@ -69,10 +78,13 @@ fn opened(bytes: &[u8], options: &ReadOptions) -> Result<Trace, TraceError> {
     if !is_parquet && !bytes.starts_with(b"PAR1") {
         return open_stream(Box::new(Cursor::new(bytes.to_vec())), options);
     }
-    // The reader catches the panics of the Parquet library, which libFuzzer's own hook would make the end. What is not
-    // caught still is one.
-    std::panic::set_hook(Box::new(|_| {}));
+    leave_panics_to_readers();
     let mut file = tempfile::NamedTempFile::new().expect("a file can be made");
     file.write_all(bytes).expect("a file can be written");
     open(file.path(), options)
+}
+
+/// Readers catch the panics of libraries, which libFuzzer's own hook would make the end. What is not caught still is one.
+fn leave_panics_to_readers() {
+    std::panic::set_hook(Box::new(|_| {}));
 }

@@ -92,7 +92,7 @@ fn sections(program: ParserName, lines: &[String]) -> Vec<Section<'_>> {
         let beside = usize::from(name.as_ref().is_some_and(|name| name.contains("while")));
         let words = [
             "db_bench".to_owned(),
-            format!("--threads={}", threads.map_or(1, |highest| (highest + 1).saturating_sub(beside))),
+            format!("--threads={}", threads.map_or(1, |highest| highest.saturating_add(1).saturating_sub(beside))),
             format!("--benchmarks={}", name.clone().unwrap_or_default()),
         ];
         sections.push(Section { name, words: words.into(), lines });

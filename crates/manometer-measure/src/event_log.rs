@@ -28,26 +28,34 @@ pub(crate) fn encode(line: EventLine, number: u64) -> Vec<u8> {
     json_line::encode(&NumberedLine { line, line_number: Some(number) })
 }
 
+/// The events of a file.
+#[derive(Debug, Default)]
+pub(crate) struct EventLog {
+    pub(crate) events: Vec<EventLine>,
+    /// Whether its lines have checksums: earlier versions wrote none, into no file.
+    pub(crate) has_sums: bool,
+}
+
 /// The events in the file at `path`; what cannot be read is added to `damage`.
-pub(crate) fn read(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
+pub(crate) fn read(path: &Path, damage: &mut Vec<String>) -> EventLog {
     match regular_file::read(path, MOST_BYTES) {
         Ok(bytes) => parse(&bytes, damage),
         Err(error) => {
             damage.push(format!("events.jsonl: {error}"));
-            Vec::new()
+            EventLog::default()
         }
     }
 }
 
-fn parse(bytes: &[u8], damage: &mut Vec<String>) -> Vec<EventLine> {
-    let (mut events, mut damaged_lines, mut have_sums, mut next) = (Vec::new(), 0, false, 0);
+fn parse(bytes: &[u8], damage: &mut Vec<String>) -> EventLog {
+    let (mut log, mut damaged_lines, mut next) = (EventLog::default(), 0, 0);
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let reason = match json_line::decode::<NumberedLine>(line) {
-            Ok((NumberedLine { line, line_number }, has_sum)) if has_sum || !have_sums => {
+            Ok((NumberedLine { line, line_number }, has_sum)) if has_sum || !log.has_sums => {
                 let is_next = line_number.is_none_or(|number| number == next);
                 next = line_number.map_or(next, |number| number.saturating_add(1));
-                have_sums |= has_sum;
-                events.push(line);
+                log.has_sums |= has_sum;
+                log.events.push(line);
                 if is_next {
                     continue;
                 }
@@ -73,7 +81,7 @@ fn parse(bytes: &[u8], damage: &mut Vec<String>) -> Vec<EventLine> {
     if damaged_lines > MAX_NAMED {
         damage.push(format!("events.jsonl: {} more lines are damaged", damaged_lines - MAX_NAMED));
     }
-    events
+    log
 }
 
 #[cfg(test)]
@@ -87,7 +95,7 @@ mod tests {
 
     fn parsed(lines: &[&[u8]]) -> (usize, Vec<String>) {
         let mut damage = Vec::new();
-        let events = parse(&lines.concat(), &mut damage);
+        let events = parse(&lines.concat(), &mut damage).events;
         (events.len(), damage)
     }
 

@@ -289,10 +289,28 @@ impl Samples {
     /// # Errors
     /// As those of [`Self::read_parquet`].
     pub fn read_parquet_columns(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, SamplesError> {
-        without_panic(|| Self::decode_parquet(path, is_wanted))
+        without_panic(|| Self::decode_parquet(path, is_wanted, |_| ()))
     }
 
-    fn decode_parquet(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, SamplesError> {
+    /// Whether all of a Parquet file can be read; keeps none of it in memory.
+    ///
+    /// # Errors
+    /// As those of [`Self::read_parquet`].
+    pub fn check_parquet(path: &Path) -> Result<(), SamplesError> {
+        without_panic(|| Self::decode_parquet(path, |_| true, Self::forget_rows)).map(drop)
+    }
+
+    fn forget_rows(&mut self) {
+        self.t_ns.clear();
+        self.values.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Does `after` each batch.
+    fn decode_parquet(
+        path: &Path,
+        is_wanted: impl Fn(&str) -> bool,
+        after: impl Fn(&mut Self),
+    ) -> Result<Self, SamplesError> {
         let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
         let reader = ParquetRecordBatchReaderBuilder::try_new(regular_file::open(path)?).map_err(format)?;
         let fields = reader.schema().fields().iter().enumerate();
@@ -303,6 +321,7 @@ impl Samples {
         let reader = reader.with_projection(wanted);
         for batch in reader.build().map_err(format)? {
             samples.extend(&batch?)?;
+            after(&mut samples);
         }
         Ok(samples.in_order())
     }

@@ -97,6 +97,18 @@ impl<'a> RecordingReader<'a> {
         }
     }
 
+    /// Notes what is wrong with the series `name`, also if nothing else reads it.
+    pub(crate) fn check(&self, name: &str) {
+        if self.samples.borrow().contains_key(name) {
+            return;
+        }
+        match self.recording.check_parquet(name) {
+            None => drop(self.samples(name)),
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.note(format!("the sample series `{name}` cannot be read: {error}")),
+        }
+    }
+
     /// The primary's latencies; empty without any.
     pub(crate) fn latencies(&self) -> &LatencyLog {
         self.latencies.get_or_init(|| {

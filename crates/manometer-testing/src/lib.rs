@@ -1,4 +1,4 @@
-//! Helpers for the tests of all crates: skipped tests, real data, paths, small disks, other users, power cuts.
+//! Helpers for the tests of all crates: skipped tests, real data, paths, recordings, small disks, other users, power cuts.
 //!
 //! A dev-dependency only; it depends on no other crate of the workspace. Documented in `docs/testing.md`.
 //!
@@ -17,10 +17,12 @@ mod disk;
 pub mod manual;
 mod paths;
 pub mod power;
+mod recording;
 mod skip;
 mod user;
 
 pub use disk::{LoopDevice, SmallDisk, memory_file_system};
 pub use paths::{binary, crate_file, installed, real_data, repository_file, scratch_directory};
+pub use recording::remove_checksums;
 pub use skip::{Cause, SKIPPED_TESTS, skip};
 pub use user::command_as;

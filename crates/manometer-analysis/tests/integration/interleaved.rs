@@ -9,9 +9,10 @@ use manometer_analysis::verdict::Grade;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::plan::{InterleavedRounds, Phase, PhaseKind, Plan};
 use manometer_measure::{Column, Samples};
+use manometer_testing::remove_checksums;
 use tempfile::TempDir;
 
-use crate::synthetic::{Run, at, find, open, phase, plan, without_checksums};
+use crate::synthetic::{Run, at, find, open, phase, plan};
 
 const ROUNDS: u32 = 20;
 
@@ -216,7 +217,7 @@ fn samples_that_are_missing_within_blocks_are_missing_time() {
             samples = samples.rows(&kept);
         }
         samples.write_parquet(&path).unwrap();
-        without_checksums(dir.path());
+        remove_checksums(dir.path());
         let summary = summarise(&open(dir.path()));
         let missing = finding(&summary, "samples-missing").unwrap();
         assert!(missing.text.contains("Samples are missing: w1 20 of 40 s;"), "{}", missing.text);

@@ -9,9 +9,10 @@ use manometer_analysis::verdict::Grade;
 use manometer_measure::Samples;
 use manometer_measure::event::{Finding, RunStatus, ThreatStrength};
 use manometer_measure::plan::{PhaseKind, Plan};
+use manometer_testing::remove_checksums;
 use tempfile::TempDir;
 
-use crate::synthetic::{Run, find, open, phase, plan, without_checksums};
+use crate::synthetic::{Run, find, open, phase, plan};
 
 const PHASE_S: usize = 60;
 
@@ -38,7 +39,7 @@ fn change_samples(dir: &Path, change: impl Fn(&mut Samples)) {
     let mut samples = Samples::read_parquet(&path).unwrap();
     change(&mut samples);
     samples.write_parquet(&path).unwrap();
-    without_checksums(dir);
+    remove_checksums(dir);
 }
 
 fn column<'a>(samples: &'a mut Samples, name: &str) -> &'a mut Vec<Option<f64>> {
@@ -142,7 +143,7 @@ fn without_a_primary_the_neighbours_samples_are_counted() {
     let mut samples = Samples::read_parquet(&path).unwrap();
     column(&mut samples, "write.bytes")[PHASE_S..PHASE_S + 48].fill(None);
     samples.write_parquet(&path).unwrap();
-    without_checksums(dir.path());
+    remove_checksums(dir.path());
     let summary = summarise(&open(dir.path()));
     let missing = finding(&summary, "samples-missing");
     assert!(missing.text.contains("w2 12 of 60 s"), "{}", missing.text);

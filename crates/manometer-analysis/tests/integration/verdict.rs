@@ -10,10 +10,11 @@ use manometer_analysis::verdict::{Conclusion, Grade};
 use manometer_measure::Column;
 use manometer_measure::event::{Event, RunStatus, ThreatStrength};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, PlanGoal};
+use manometer_testing::remove_checksums;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::synthetic::{Run, at, open, phase, plan, without_checksums};
+use crate::synthetic::{Run, at, open, phase, plan};
 
 const SECONDS: u64 = 60;
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -416,7 +417,7 @@ fn a_program_that_paces_itself_without_latencies_is_indicative_at_most() {
     run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
     // It reports no latencies.
     std::fs::remove_dir_all(dir.path().join("latency")).unwrap();
-    without_checksums(dir.path());
+    remove_checksums(dir.path());
     let summary = summarise(&open(dir.path()));
     assert_eq!((summary.criterion.metric.as_str(), summary.verdict.grade), ("throughput", Grade::Indicative));
     let said = format!("{} {:?}", summary.headline, summary.verdict);

@@ -71,6 +71,8 @@ pub struct Queue {
     started_by: String,
     /// Why `queue.jsonl` was rebuilt.
     rebuilt: Option<String>,
+    /// The runs whose recordings were lost or damaged after their end.
+    damaged: Vec<String>,
     journal: Journal,
     _lock: DirectoryLock,
 }
@@ -99,6 +101,7 @@ impl Queue {
             created: BTreeSet::new(),
             started_by: VERSION.to_owned(),
             rebuilt: None,
+            damaged: Vec::new(),
             journal,
             _lock: lock,
         })
@@ -151,10 +154,12 @@ impl Queue {
             created: BTreeSet::new(),
             started_by: existing.manometer,
             rebuilt: damaged.map(|(line, reason)| format!("line {line} was damaged: {reason}")),
+            damaged: Vec::new(),
             journal,
             _lock: lock,
         };
         rest.into_iter().for_each(|line| queue.apply(line));
+        queue.look_at_recordings()?;
         if is_changed {
             queue.journal.append(&JournalLine::Resumed(parameters))?;
         }
@@ -169,6 +174,11 @@ impl Queue {
     /// Why `queue.jsonl` was rebuilt, if it was.
     pub fn rebuilt(&self) -> Option<&str> {
         self.rebuilt.as_deref()
+    }
+
+    /// The runs whose recordings were lost or damaged after their end, and which run again.
+    pub fn damaged(&self) -> &[String] {
+        &self.damaged
     }
 
     /// The runs in order.
@@ -348,27 +358,62 @@ impl Queue {
         self.runs[..index + usize::from(inclusive)].iter().filter(same).collect()
     }
 
-    /// Counts the recording in the folder of `index` as done if it is complete; else sets it aside.
+    /// Counts what is recorded: also a whole recording that no line names, and none that was lost or damaged since.
+    fn look_at_recordings(&mut self) -> Result<(), QueueError> {
+        for index in 0..self.runs.len() {
+            let QueuedRun { dir, state, id, .. } = &self.runs[index];
+            match (state, dir.exists()) {
+                (RunState::Done, exists) if Recording::open(dir).map_or(true, |found| !found.faults().is_empty()) => {
+                    self.damaged.push(id.clone());
+                    if exists {
+                        self.set_aside(index, "damaged")?;
+                    }
+                    self.set_state(index, RunState::Waiting, Some("its recording is damaged".to_owned()), Vec::new())?;
+                }
+                (RunState::Done, _) | (_, false) => {}
+                (_, true) => {
+                    self.adopt_recording(index)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the recording in the folder of `index` as done if it is complete and whole; else sets it aside.
     fn adopt_recording(&mut self, index: usize) -> Result<bool, QueueError> {
-        let QueuedRun { dir, planned, state, id, .. } = self.runs[index].clone();
+        let QueuedRun { dir, planned, state, .. } = self.runs[index].clone();
         let recording = Recording::open(&dir).ok();
         let directory = &planned.experiment.directory;
         let created = recording.iter().flat_map(|recording| created_by_run(recording, directory)).collect();
-        if recording.is_some_and(|recording| recording.status() == Some(RunStatus::Complete)) {
+        let is_complete = |recording: &Recording| recording.status() == Some(RunStatus::Complete);
+        let complete = recording.filter(is_complete);
+        if complete.as_ref().is_some_and(|recording| recording.faults().is_empty()) {
             self.sync_recording(index)?;
             self.set_state(index, RunState::Done, None, created)?;
             return Ok(true);
         }
         self.created.extend(created);
-        let why = if state == RunState::Failed { "failed" } else { "interrupted" };
+        self.set_aside(
+            index,
+            match state {
+                RunState::Failed => "failed",
+                _ if complete.is_some() => "damaged",
+                _ => "interrupted",
+            },
+        )?;
+        Ok(false)
+    }
+
+    /// Moves the recording of `index`, which is not to count because of `why`, out of the way.
+    fn set_aside(&mut self, index: usize, why: &str) -> Result<(), QueueError> {
+        let QueuedRun { dir, id, .. } = self.runs[index].clone();
         let free = |number: &u32| !self.out.join(ASIDE_FOLDER).join(format!("{id}.{why}-{number}")).exists();
         let number = (1..).find(free).unwrap_or(u32::MAX);
         let to = Path::new(ASIDE_FOLDER).join(format!("{id}.{why}-{number}"));
         let aside = self.out.join(ASIDE_FOLDER);
         let moved = fs::create_dir_all(&aside).and_then(|()| fs::rename(&dir, self.out.join(&to)));
         moved.and_then(|()| journal::sync_folder(&aside)).map_err(QueueError::io(&dir))?;
-        self.journal.append(&JournalLine::SetAside { run: id, to })?;
-        Ok(false)
+        self.journal.append(&JournalLine::SetAside { run: id, to })
     }
 
     fn set_state(

@@ -20,8 +20,10 @@ pub enum ExistingRecording {
     Missing,
     /// The complete recording: there is nothing to do.
     Complete,
-    /// An incomplete recording, moved out of the way.
+    /// An incomplete or damaged recording, moved out of the way.
     SetAside {
+        /// What it is: `interrupted`, `failed` or `damaged`.
+        what: &'static str,
         /// Its new folder.
         to: PathBuf,
         /// How far its data were shrunk: those of the new run shrink as far.
@@ -52,13 +54,16 @@ pub fn resume_single(
     if !differences.is_empty() {
         return Err(QueueError::DifferentRecording { out: out.to_owned(), differences });
     }
-    if recording.status() == Some(RunStatus::Complete) {
-        return Ok(ExistingRecording::Complete);
-    }
-    let free = (1_u32..).map(|number| aside_path(out, number)).find(|path| !path.exists());
-    let to = free.unwrap_or_else(|| aside_path(out, u32::MAX));
+    let what = match recording.status() {
+        Some(RunStatus::Complete) if recording.faults().is_empty() => return Ok(ExistingRecording::Complete),
+        Some(RunStatus::Complete) => "damaged",
+        Some(RunStatus::Failed) => "failed",
+        Some(RunStatus::Interrupted) | None => "interrupted",
+    };
+    let free = (1_u32..).map(|number| aside_path(out, what, number)).find(|path| !path.exists());
+    let to = free.unwrap_or_else(|| aside_path(out, what, u32::MAX));
     fs::rename(out, &to).map_err(QueueError::io(out))?;
-    Ok(ExistingRecording::SetAside { to, fit })
+    Ok(ExistingRecording::SetAside { what, to, fit })
 }
 
 /// How far the data of `recording` were shrunk; nothing where it ended before this was recorded.
@@ -82,9 +87,9 @@ fn differences(recording: &Recording, requested: &Experiment, fit: Option<DiskFi
 }
 
 /// `DIR.interrupted-1`.
-fn aside_path(out: &Path, number: u32) -> PathBuf {
+fn aside_path(out: &Path, what: &str, number: u32) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".interrupted-{number}"));
+    name.push(format!(".{what}-{number}"));
     out.with_file_name(name)
 }
 
@@ -136,14 +141,21 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_recording_is_resumed_with_its_own_fit_and_a_higher_budget() {
+    fn an_incomplete_or_damaged_recording_is_set_aside_and_keeps_its_fit() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("rec");
+        let aside = |what, name: &str, fit| {
+            let left = resume_single(&out, &experiment("1MiB", "2GiB"), Some(THIRD)).unwrap();
+            assert_eq!(left, ExistingRecording::SetAside { what, to: dir.path().join(name), fit });
+        };
         record(&out, &experiment("1MiB", "1GiB").fitted(Some(HALF)), Some(RunStatus::Failed));
-        let left = resume_single(&out, &experiment("1MiB", "2GiB"), Some(THIRD)).unwrap();
-        assert_eq!(left, ExistingRecording::SetAside { to: dir.path().join("rec.interrupted-1"), fit: Some(HALF) });
-        record(&out, &experiment("1MiB", "1GiB"), None);
-        let left = resume_single(&out, &experiment("1MiB", "1GiB"), Some(THIRD)).unwrap();
-        assert_eq!(left, ExistingRecording::SetAside { to: dir.path().join("rec.interrupted-2"), fit: None });
+        aside("failed", "rec.failed-1", Some(HALF));
+        for name in ["rec.interrupted-1", "rec.interrupted-2"] {
+            record(&out, &experiment("1MiB", "1GiB"), None);
+            aside("interrupted", name, None);
+        }
+        record(&out, &experiment("1MiB", "1GiB"), Some(RunStatus::Complete));
+        fs::remove_file(out.join("checksums.jsonl")).unwrap();
+        aside("damaged", "rec.damaged-1", None);
     }
 }

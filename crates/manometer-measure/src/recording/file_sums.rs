@@ -79,6 +79,11 @@ impl FileSums {
         self.files.iter().filter_map(fault).collect()
     }
 
+    /// Whether the file `name` has a checksum.
+    pub(super) fn lists(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// What is wrong with the file `name`, whose content is `bytes`.
     pub(super) fn fault(&self, name: &str, bytes: &[u8]) -> Option<String> {
         self.contradicts(name, crc32c::crc32c(bytes)).then(|| fault(name))
@@ -86,7 +91,7 @@ impl FileSums {
 
     /// What is wrong with the file `name` in `dir`, without its content in memory.
     pub(super) fn fault_of_file(&self, dir: &Path, name: &str) -> io::Result<Option<String>> {
-        if !self.files.contains_key(name) {
+        if !self.lists(name) {
             return Ok(None);
         }
         Ok(self.contradicts(name, sum_of_file(&dir.join(name))?).then(|| fault(name)))

@@ -18,6 +18,7 @@ pub use self::out_directory::OutDirectory;
 pub use self::writer::{RecordingWriter, write_document, write_file};
 use crate::clock::WallAnchor;
 use crate::event::{Event, EventLine, RunStatus};
+use crate::event_log::EventLog;
 use crate::latency_log::LatencyLog;
 use crate::plan::Plan;
 use crate::samples::{Samples, SamplesError};
@@ -82,7 +83,10 @@ impl Recording {
         let plan: Plan = serde_json::from_value(plan).map_err(|error| not_a_plan(&error))?;
         plan_check::check(&plan).map_err(|error| not_a_plan(&error))?;
         let experiment = read_experiment(dir, &sums, &mut damage);
-        let events = event_log::read(&dir.join("events.jsonl"), &mut damage);
+        let EventLog { events, has_sums } = event_log::read(&dir.join("events.jsonl"), &mut damage);
+        if has_sums && !sums.lists("plan.json") {
+            damage.push("checksums.jsonl: what it listed is missing, and is read unchecked".to_owned());
+        }
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
         let mut recording = Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage };
@@ -145,6 +149,22 @@ impl Recording {
         }
         self.check_sum("samples", &parquet).map_err(samples_error(&parquet))?;
         Samples::read_parquet_columns(&parquet, is_wanted).map_err(samples_error(&parquet))
+    }
+
+    /// Whether the Parquet file of the sample series `source` can be read, without keeping it in memory; `None` for a series
+    /// that is still a stream.
+    pub fn check_parquet(&self, source: &str) -> Option<Result<(), RecordingError>> {
+        let parquet = self.dir.join("samples").join(format!("{}.parquet", self.recorded_name(source)));
+        if parquet.with_extension("arrows").exists() {
+            return None;
+        }
+        let checked = self.check_sum("samples", &parquet).and_then(|()| Samples::check_parquet(&parquet));
+        Some(checked.map_err(samples_error(&parquet)))
+    }
+
+    /// Everything that is known to be wrong with its files. Reads all of them.
+    pub fn faults(&self) -> Vec<String> {
+        self.damage.iter().cloned().chain(self.faults_of_files()).collect()
     }
 
     /// What is wrong with files that [`Self::open`] does not read: series and logs that are missing, or, after a clean end,

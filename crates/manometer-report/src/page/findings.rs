@@ -15,7 +15,7 @@ use crate::recording_reader::RecordingReader;
 pub(super) fn collect(reader: &RecordingReader) -> Vec<Finding> {
     // Series that no chart draws are read too: their damage is a finding as well.
     for series in reader.recording.series() {
-        reader.samples(&series);
+        reader.check(&series);
     }
     let mut findings = reader.summary.findings.clone();
     let damage = reader.recording.damage.iter().cloned().chain(reader.unreadable());

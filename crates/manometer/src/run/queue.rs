@@ -57,6 +57,13 @@ pub(super) fn run(
 
 fn note_progress(queue: &Queue) {
     output::note(&format!("{} of {} runs are done", queue.finished_runs(), queue.runs().len()));
+    if !queue.damaged().is_empty() {
+        output::note(&format!(
+            "recordings were lost or damaged after their end, and their runs are repeated: {}; what is left of them is in \
+             set-aside/",
+            queue.damaged().join(", ")
+        ));
+    }
     if let Some(why) = queue.rebuilt() {
         output::note(&format!(
             "queue.jsonl was rebuilt from its other lines and the recordings, because {why}; queue.jsonl.damaged is what \

@@ -29,8 +29,8 @@ pub(super) fn run(
             RunStatus::Complete
         }
         ExistingRecording::Missing => perform(session, out, &experiment.clone().fitted(fit))?,
-        ExistingRecording::SetAside { to, fit } => {
-            output::note(&format!("the interrupted recording was moved to {}", to.display()));
+        ExistingRecording::SetAside { what, to, fit } => {
+            output::note(&format!("the {what} recording was moved to {}", to.display()));
             perform(session, out, &experiment.clone().fitted(fit))?
         }
     };

@@ -11,6 +11,7 @@ mod cache_tier;
 mod clients;
 mod command;
 mod compare;
+mod corpus;
 mod db_bench;
 mod doctor;
 mod errors;

@@ -1,6 +1,7 @@
 //! `manometer run` of a sweep: the queue, what a crash leaves, `--resume`, and runs that stop early.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_testing::{Cause, SmallDisk, repository_file, skip};
@@ -191,7 +192,11 @@ fn a_queue_with_a_damaged_line_is_rebuilt_from_the_others_and_the_recordings() {
         let damaged = format!("{}\u{0}{}", &text[..text.len() / 2], &text[text.len() / 2 + 1..]);
         scene.write("all/queue.jsonl", &queue.replacen(text, &damaged, 1));
         let resumed = scene.run("run set.toml --out all --resume").status(0);
-        resumed.err_has(&["queue.jsonl was rebuilt", &format!("line {} was damaged", line + 1)]);
+        resumed.err_has(&[
+            "3 of 3 runs are done",
+            "queue.jsonl was rebuilt",
+            &format!("line {} was damaged", line + 1),
+        ]);
         assert_eq!(scene.read("all/queue.jsonl.damaged").lines().count(), queue.lines().count());
         assert_eq!(contents(&scene.path("all/runs")).len(), runs.len(), "no run was repeated: {text}");
         let again = scene.run("run set.toml --out all --resume").status(0);
@@ -199,6 +204,27 @@ fn a_queue_with_a_damaged_line_is_rebuilt_from_the_others_and_the_recordings() {
     }
     scene.write("all/queue.jsonl", &queue.replacen("\"line\":\"set\"", "\"line\":\"get\"", 1));
     scene.run("run set.toml --out all --resume").status(2).err_has(&["queue.jsonl, line 1", "checksum"]);
+}
+
+#[test]
+fn what_was_damaged_or_lost_after_its_end_is_measured_again() {
+    let scene = swept("");
+    scene.run("run set.toml --out all").status(0);
+    let kept = contents(&scene.path("all/runs/001"));
+    let samples = scene.path("all/runs/002/samples/primary.parquet");
+    let mut bytes = fs::read(&samples).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&samples, bytes).unwrap();
+    fs::remove_dir_all(scene.path("all/runs/003")).unwrap();
+    let resumed = scene.run("run set.toml --out all --resume").status(0);
+    resumed.err_has(&["1 of 3 runs are done", "their runs are repeated: 002, 003"]);
+    assert!(scene.path("all/set-aside/002.damaged-1/samples").is_dir());
+    assert_eq!(contents(&scene.path("all/runs/001")), kept);
+    for run in ["002", "003"] {
+        assert_eq!(states(&scene, run), ["running", "done", "waiting", "running", "done"]);
+    }
+    scene.run("run set.toml --out all --resume").status(0).err_has(&["3 of 3 runs are done"]);
 }
 
 #[test]

@@ -169,8 +169,3 @@ pub fn open(dir: &Path) -> Recording {
 pub fn find<'a>(summary: &'a RunSummary, id: &str) -> &'a PhaseSummary {
     summary.phases.iter().find(|phase| phase.id == id).unwrap()
 }
-
-/// Removes the checksums of the recording in `dir`, as before a test changes a file of it by intention.
-pub fn without_checksums(dir: &Path) {
-    std::fs::remove_file(dir.join("checksums.jsonl")).unwrap();
-}

@@ -1,0 +1,78 @@
+//! Replays the corpora of the measuring half's fuzz targets, as they are and damaged: what is refused causes no panic.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use manometer_testing::repository_file;
+
+use self::measuring::Reader;
+
+#[path = "../../../../fuzz/src/measuring.rs"]
+mod measuring;
+
+/// The damages of each file.
+fn damages() -> u64 {
+    std::env::var("DAMAGES").map_or(40, |damages| damages.parse().unwrap())
+}
+
+/// Numbers that look random and are the same each time: splitmix64.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((mixed ^ mixed >> 27) % end.max(1) as u64) as usize
+    }
+}
+
+/// One of the things that happen to a file, or that a stranger does to it.
+fn damaged(bytes: &[u8], noise: &mut Noise) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    let at = noise.below(bytes.len());
+    let digits: Vec<usize> = (0..bytes.len()).filter(|index| bytes[*index].is_ascii_digit()).collect();
+    match (noise.below(7), digits.is_empty()) {
+        (0, _) => damaged.truncate(at),
+        (1, _) => damaged[at..].fill(0),
+        (2, _) => damaged[at..].iter_mut().take(64).for_each(|byte| *byte = noise.below(256) as u8),
+        (3, _) => damaged.extend_from_slice(&bytes[at..]),
+        (4 | 5, false) => {
+            let numbers = ["-1", "0", "1e308", "18446744073709551615", "9007199254740993", "nan", "\"\"", "null", "[]"];
+            let digit = digits[noise.below(digits.len())];
+            let number = numbers[noise.below(numbers.len())];
+            damaged.splice(digit..=digit, number.bytes());
+        }
+        _ => damaged.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << noise.below(8)),
+    }
+    damaged
+}
+
+#[test]
+fn no_file_causes_a_panic() {
+    let corpora = repository_file("fuzz/corpus");
+    for name in Reader::names() {
+        let reader = Reader::find(&name).unwrap();
+        let files = fs::read_dir(corpora.join(&name)).into_iter().flatten();
+        let kept = files.map(|file| fs::read(file.unwrap().path()).unwrap());
+        let inputs: Vec<Vec<u8>> = kept.chain(reader.whole()).collect();
+        assert!(!inputs.is_empty(), "{name} has no corpus");
+        for (number, input) in inputs.iter().enumerate() {
+            let mut noise = Noise(number as u64);
+            let damages = (0..damages()).map(|_| damaged(input, &mut noise));
+            for bytes in [input.clone()].into_iter().chain(damages) {
+                let read = catch_unwind(AssertUnwindSafe(|| reader.read(&bytes)));
+                assert!(read.is_ok(), "{name} panics at {:?}", String::from_utf8_lossy(&bytes));
+            }
+        }
+    }
+}
+
+/// The targets of the other crates have tests of their own.
+#[test]
+fn every_corpus_has_its_target() {
+    for entry in fs::read_dir(repository_file("fuzz/corpus")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_of_a_crate = ["trace_", "rlsm_", "recycle_", "backpath_"].iter().any(|begin| name.starts_with(begin));
+        assert!(is_of_a_crate || Reader::find(&name).is_some(), "{name}");
+    }
+}
