@@ -13,28 +13,36 @@ use crate::skip::{Cause, skip};
 pub struct LoopDevice {
     /// Its device node in `/dev`.
     pub path: PathBuf,
-    image: TempDir,
+    /// Its backing file.
+    pub image: PathBuf,
+    _directory: Option<TempDir>,
 }
 
 impl LoopDevice {
     /// Creates a device of `bytes`. Skips the test if this host or user cannot.
     #[track_caller]
     pub fn new(bytes: u64) -> Option<Self> {
-        let image = tempfile::tempdir_in("/var/tmp").unwrap();
-        let file = image.path().join("image");
-        File::create(&file).unwrap().set_len(bytes).unwrap();
-        let created = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output();
+        let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+        let image = directory.path().join("image");
+        Self::attach(&image, bytes, Some(directory))
+    }
+
+    /// Creates a device of `bytes` on the new file `image`. Skips the test if this host or user cannot.
+    #[track_caller]
+    pub fn on(image: &Path, bytes: u64) -> Option<Self> {
+        Self::attach(image, bytes, None)
+    }
+
+    #[track_caller]
+    fn attach(image: &Path, bytes: u64, directory: Option<TempDir>) -> Option<Self> {
+        File::create(image).unwrap().set_len(bytes).unwrap();
+        let created = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(image).output();
         let Some(output) = created.ok().filter(|output| output.status.success()) else {
             skip(Cause::Root, "a loop device needs root and losetup");
             return None;
         };
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-        Some(Self { path, image })
-    }
-
-    /// Its backing file.
-    pub fn image(&self) -> PathBuf {
-        self.image.path().join("image")
+        Some(Self { path, image: image.to_owned(), _directory: directory })
     }
 
     /// Runs a program on it. Returns whether it succeeded.
@@ -60,7 +68,12 @@ impl SmallDisk {
     /// Creates one of `bytes`, mounted at `place`. Skips the test if this host or user cannot.
     #[track_caller]
     pub fn at(place: &Path, bytes: u64) -> Option<Self> {
-        let device = LoopDevice::new(bytes)?;
+        Self::of(LoopDevice::new(bytes)?, place)
+    }
+
+    /// Creates one of the whole of `device`, mounted at `place`. Skips the test if this host or user cannot.
+    #[track_caller]
+    pub fn of(device: LoopDevice, place: &Path) -> Option<Self> {
         fs::create_dir_all(place).unwrap();
         // Blocks of the size of pages, as on larger file systems: SQLite allocates its shared memory by pages, and with
         // smaller blocks only the last block of a page is sure to be allocated.

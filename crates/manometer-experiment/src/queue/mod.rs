@@ -19,10 +19,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::ComparedRun;
-use manometer_measure::Recording;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
 use manometer_measure::secrets::redact;
+use manometer_measure::{Recording, RecordingError};
 use rapidhash::v3::rapidhash_v3;
 use serde_json::Value;
 
@@ -363,7 +363,7 @@ impl Queue {
         for index in 0..self.runs.len() {
             let QueuedRun { dir, state, id, .. } = &self.runs[index];
             match (state, dir.exists()) {
-                (RunState::Done, exists) if Recording::open(dir).map_or(true, |found| !found.faults().is_empty()) => {
+                (RunState::Done, exists) if is_damaged(dir) => {
                     self.damaged.push(id.clone());
                     if exists {
                         self.set_aside(index, "damaged")?;
@@ -453,6 +453,14 @@ fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
     repeat_width::widest_interval(&read)
 }
 
+/// Whether a recording was damaged or lost since its run ended.
+fn is_damaged(dir: &Path) -> bool {
+    match Recording::open(dir) {
+        Ok(recording) => !recording.faults().is_empty(),
+        Err(error) => !matches!(error, RecordingError::Newer { .. }),
+    }
+}
+
 fn set_description(line: &JournalLine) -> Option<&SetDescription> {
     match line {
         JournalLine::Set(set) => Some(set),
@@ -525,6 +533,8 @@ fn created_by_run(recording: &Recording, directory: &Path) -> Vec<PathBuf> {
 mod tests {
     use std::error::Error;
 
+    use manometer_measure::RecordingWriter;
+
     use super::*;
 
     /// Runs what is left; the runs `failures` fail that often. The status, and the runs that were performed.
@@ -532,12 +542,16 @@ mod tests {
         let failures: BTreeMap<usize, usize> = failures.iter().copied().collect();
         let mut performed = Vec::new();
         let perform = |index: usize, run: &QueuedRun, _: &BTreeSet<PathBuf>, _: &mut BTreeSet<PathBuf>| {
-            fs::create_dir_all(&run.dir).unwrap();
             performed.push(index);
             let has_failed = failures
                 .get(&index)
                 .is_some_and(|failures| performed.iter().filter(|performed| **performed == index).count() <= *failures);
-            Ok(if has_failed { RunStatus::Failed } else { RunStatus::Complete })
+            let status = if has_failed { RunStatus::Failed } else { RunStatus::Complete };
+            let (experiment, start) = (&run.planned.experiment, WallAnchor { monotonic_ns: 0, unix_ns: 0 });
+            let plan = crate::plan::plan(experiment);
+            let writer = RecordingWriter::create(&run.dir, start, &experiment.to_toml(), &plan, &Value::Null).unwrap();
+            writer.finish(1, status).unwrap();
+            Ok(status)
         };
         let status = queue.run_left(perform, |_| Ok::<(), Box<dyn Error>>(())).unwrap();
         (status, performed)
@@ -560,5 +574,10 @@ mod tests {
         let mut queue = Queue::resume(&out, &files, &planned).unwrap();
         assert_eq!((queue.finished_runs(), run_left(&mut queue, &[])), (2, (RunStatus::Complete, vec![1])));
         assert_eq!(queue.finished_runs(), 3);
+        drop(queue);
+        fs::remove_file(out.join("runs/002/plan.json")).unwrap();
+        let mut queue = Queue::resume(&out, &files, &planned).unwrap();
+        assert_eq!((queue.damaged(), queue.finished_runs()), (&["002".to_owned()][..], 2));
+        assert_eq!(run_left(&mut queue, &[]), (RunStatus::Complete, vec![1]));
     }
 }

@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_real_loop_device_maps_to_the_device_of_its_file() {
         let Some(device) = LoopDevice::new(1 << 20) else { return };
-        let file = device.image();
+        let file = device.image.clone();
         let found = BlockDevice::at(&Path::new("/sys/class/block").join(device.path.file_name().unwrap()));
         let layers = found.as_ref().map(layers_of).unwrap();
         assert_eq!(layers[0].kind, LayerKind::Loop);

@@ -1,9 +1,13 @@
-//! Workers that are stopped: the run fails with the reason, and is repeated.
+//! Workers that are stopped, and devices that answer nothing: the run fails with the reason, and is repeated.
 
-use manometer_testing::SmallDisk;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use manometer_testing::{Cause, LoopDevice, SmallDisk, skip};
 use rustix::process::Signal;
 
-use crate::support::{CommandOutput, Running, SHORT, Scene, signal_process, wait_for_event};
+use crate::support::{CommandOutput, Running, SHORT, Scene, signal_process, wait_for, wait_for_event};
 
 /// `SHORT` with a limit of silence that a busy host keeps.
 fn scene() -> Scene {
@@ -86,6 +90,65 @@ fn a_file_system_that_becomes_read_only_fails_the_run_with_a_gap() {
     // What ext4 does after an error of its device.
     let remount = ["-o", "remount,abort"];
     let place = scene.path("data");
-    assert!(std::process::Command::new("mount").args(remount).arg(&place).status().unwrap().success());
+    assert!(Command::new("mount").args(remount).arg(&place).status().unwrap().success());
     failed_with(&scene, &running.end(), "writer failed");
+}
+
+/// A disk whose blocks lie behind a mount with FUSE: while the mount's process is stopped, it answers no request.
+struct SilentDisk {
+    disk: Option<SmallDisk>,
+    server: Option<Running>,
+}
+
+impl SilentDisk {
+    /// Mounted at `data`.
+    fn new(scene: &Scene) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+            skip(Cause::Root, "mounting with FUSE needs root and /dev/fuse");
+            return None;
+        }
+        fs::create_dir(scene.path("source")).unwrap();
+        fs::create_dir(scene.path("image")).unwrap();
+        scene.write("source/mounted", "");
+        let server = scene.start("backpath mount source image --without-cache");
+        wait_for("the mount", || scene.path("image/mounted").exists().then_some(()));
+        let device = LoopDevice::on(&scene.path("image/disk"), 128 << 20)?;
+        Some(Self { disk: Some(SmallDisk::of(device, &scene.path("data"))?), server: Some(server) })
+    }
+
+    fn stop(&self) {
+        let pid = self.server.as_ref().unwrap().pid();
+        // If this test is killed, nobody waits for the disk for long.
+        let awaken = format!("sleep 120; kill -CONT {pid}");
+        Command::new("setsid").args(["--fork", "sh", "-c", &awaken]).status().unwrap();
+        signal_process(pid, Signal::STOP);
+    }
+}
+
+impl Drop for SilentDisk {
+    fn drop(&mut self) {
+        let server = self.server.take().unwrap();
+        server.signal(Signal::CONT);
+        drop(self.disk.take());
+        server.signal(Signal::INT);
+        server.end();
+    }
+}
+
+#[test]
+fn a_device_that_answers_nothing_fails_the_run_which_does_not_wait_for_it() {
+    let scene = Scene::new();
+    let Some(disk) = SilentDisk::new(&scene) else { return };
+    scene.write(
+        "reads.toml",
+        "name = \"reads\"\ninterval = \"100ms\"\nsilence = \"3s\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"io\"\n\
+         name = \"reader\"\nfile_size = \"32MiB\"\ndirect = true\n[plan]\nwarmup = \"0s\"\nphase = \"60s\"\n",
+    );
+    let running = scene.start("run reads.toml --out rec");
+    wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
+    disk.stop();
+    let output = running.end();
+    failed_with(&scene, &output, "the device has answered no request for 3s, though some wait");
+    assert!(scene.read("rec/events.jsonl").contains("device-silent"));
+    drop(disk);
 }
