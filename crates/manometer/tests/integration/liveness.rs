@@ -41,7 +41,7 @@ fn a_worker_that_is_stopped_before_it_is_ready_or_while_it_is_paused_fails_the_r
     signal_process(running.worker(1), Signal::STOP);
     running.end().status(1).err_has(&["writer", "its process is stopped"]);
     // The neighbour rests in the baseline.
-    let running = scene.start("run short.toml --out two --set plan.phase=60s");
+    let running = scene.start("run short.toml --out two --set plan.phase=8s");
     wait_for_event(&scene.path("two"), "phase_started\",\"phase\":\"w0");
     signal_process(running.worker(1), Signal::STOP);
     running.end().status(1).err_has(&["writer", "its process is stopped"]);
@@ -54,14 +54,15 @@ fn a_limit_of_silence_below_two_intervals_is_refused() {
 }
 
 #[test]
-fn a_neighbour_that_ends_while_it_rests_ends_the_run_at_once() {
+fn a_neighbour_that_ends_while_it_rests_is_named_at_once_and_ends_the_run_before_the_next_phase() {
     let scene = scene();
-    // The neighbour would run in the next phase, in a minute.
-    let running = scene.start("run short.toml --out rec --set plan.phase=60s");
+    let running = scene.start("run short.toml --out rec --set plan.phase=8s");
     wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
     signal_process(running.worker(1), Signal::KILL);
     running.end().status(1).err_has(&["writer failed", "signal: 9"]);
     let events = scene.read("rec/events.jsonl");
+    let at = |text: &str| events.find(text).unwrap_or_else(|| panic!("{text}: {events}"));
+    assert!(at("signal: 9") < at("phase_ended\",\"phase\":\"w0"), "{events}");
     assert!(!events.contains("phase_started\",\"phase\":\"w1"), "{events}");
 }
 
