@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Long and large: a set of RUNS runs of 200 ms, and a day of samples at one a second.
+"""Long and large: a set of RUNS runs of 200 ms in two settings, and a day of samples at one a second.
 
 Of the set: the memory and the open files of `manometer run` over time, and the time and memory of the report of all its runs.
 Of the day: the time and memory of its report. The day's clock is counted, not waited for.
@@ -31,7 +31,8 @@ records = 1000
 warmup = "0s"
 phase = "200ms"
 [sweep]
-repeats = {runs}
+repeats = {repeats}
+"primary.threads" = [1, 2]
 """
 
 
@@ -43,7 +44,7 @@ def use_of(pid: int) -> dict:
 
 def run_set(folder: Path) -> list:
     """Runs the set; what its process used, over time."""
-    (folder / "week.toml").write_text(EXPERIMENT.format(runs=RUNS))
+    (folder / "week.toml").write_text(EXPERIMENT.format(repeats=RUNS // 2))
     command = [str(bench.BINARY), "run", "week.toml", "--out", "week"]
     samples, begin = [], time.monotonic()
     with open(folder / "log", "w") as log, subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as process:
@@ -53,7 +54,7 @@ def run_set(folder: Path) -> list:
             except (FileNotFoundError, ProcessLookupError, IndexError):
                 break
             time.sleep(EVERY_S)
-    done = len(list((folder / "week" / "runs").iterdir()))
+    done = len(list((folder / "week").glob("runs/*")))
     if process.wait() != 0 or done != RUNS:
         raise SystemExit(f"{done} of {RUNS} runs, status {process.returncode}:\n{(folder / 'log').read_text()[-2000:]}")
     return samples
