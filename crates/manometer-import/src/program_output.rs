@@ -142,6 +142,11 @@ impl OutputReader {
                 self.report(&report);
             }
         }
+        let damaged = parser.damaged_reports();
+        if damaged > 0 {
+            let text = format!("{damaged} of the program's reports are damaged or cut off, and left out");
+            self.run.findings.push(findings::damaged(text));
+        }
         if self.samples > before {
             self.run.has_ended |= section.name.is_some();
             self.run.phase(section.name.as_deref().unwrap_or("whole run"), begin_ns);

@@ -52,6 +52,9 @@ pub enum SamplesError {
     /// A file error.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The file was changed or damaged after it was written.
+    #[error("{0}")]
+    Damaged(String),
     /// The file is not a sample series.
     #[error("not a sample series: {0}")]
     Format(String),

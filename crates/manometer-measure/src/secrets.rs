@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// How the names of secrets end, in any case.
-const NAMES: &str =
-    "password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key|credentials?|[_-]pwd|[_-]auth";
+const NAMES: &str = "password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key|credentials?|\
+    [_-]pwd|[_-]pass|[_-]auth|\\bpass|\\bauth";
 
 /// What a secret is replaced by.
 const HIDDEN: &str = "***";
@@ -22,23 +22,34 @@ static IN_ADDRESS: LazyLock<Regex> =
 /// A name, an equals sign or a colon, and a text: `DB_PASSWORD=text`, `"token": "text"`, `secret = "text"`.
 static AFTER_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let name = format!(r#"(?i)((?:{NAMES})(?:\\?["'])?\s*[=:]\s*)"#);
-    let text = r#"(?:(\\?["'])([^"'\\]+)|([^\s"'\\,;{}\[\]]+))"#;
+    let text = r#"(?:(\\?["'])([^"'\\]+)|([^\s"'\\,;&{}\[\]]+))"#;
     Regex::new(&(name + text)).expect("a regular expression")
+});
+
+/// A secret that is a word of its own: `--password text`, `Authorization: Bearer text`.
+static AFTER_OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    let before = format!(r"(?i)(\s-{{1,2}}[\w-]*(?:{NAMES})\s+|\bauthorization:\s*(?:basic|bearer)\s+)");
+    Regex::new(&(before + r#"[^\s"'\\-][^\s"'\\]*"#)).expect("a regular expression")
 });
 
 /// `text` without its secrets.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let text = match IN_ADDRESS.replace_all(text, format!("${{1}}{HIDDEN}@")) {
-        Cow::Borrowed(_) => Cow::Borrowed(text),
-        Cow::Owned(text) => Cow::Owned(text),
-    };
+    let text = replaced(&IN_ADDRESS, Cow::Borrowed(text), |found| format!("{}{HIDDEN}@", &found[1]));
+    let text = replaced(&AFTER_OPTION, text, |found| format!("{}{HIDDEN}", &found[1]));
     let hide = |found: &Captures<'_>| match (found.get(2), found.get(4)) {
         (Some(quote), _) => format!("{}{}{HIDDEN}", &found[1], quote.as_str()),
         // Numbers, true and false are no secrets.
         (None, Some(bare)) if is_number(bare.as_str()) || PLAIN.contains(&bare.as_str()) => found[0].to_owned(),
         (None, _) => format!("{}{HIDDEN}", &found[1]),
     };
-    if AFTER_NAME.is_match(&text) { Cow::Owned(AFTER_NAME.replace_all(&text, hide).into_owned()) } else { text }
+    replaced(&AFTER_NAME, text, hide)
+}
+
+fn replaced<'a>(pattern: &Regex, text: Cow<'a, str>, by: impl Fn(&Captures<'_>) -> String) -> Cow<'a, str> {
+    match pattern.replace_all(&text, by) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(text) => Cow::Owned(text),
+    }
 }
 
 /// Whether `text` is a number of JSON or TOML, as `250_000` is.
@@ -70,6 +81,10 @@ mod tests {
             ("Authorization-Token: hunter2", "Authorization-Token: ***"),
             ("PGPASSWORD=hunter2 MYSQL_PWD=hunter2 PWD=/x", "PGPASSWORD=*** MYSQL_PWD=*** PWD=/x"),
             ("REDISCLI_AUTH = \"hunter2\"", "REDISCLI_AUTH = \"***\""),
+            ("AUTH=hunter2 MY_PASS=hunter2", "AUTH=*** MY_PASS=***"),
+            ("https://h/x?token=hunter2&a=1", "https://h/x?token=***&a=1"),
+            ("\"run --password hunter2 --db-token hunter2 -v\"", "\"run --password *** --db-token *** -v\""),
+            ("-H 'Authorization: Bearer hunter2' x", "-H 'Authorization: Bearer ***' x"),
         ] {
             assert_eq!(redact(text), shown);
         }
@@ -84,6 +99,8 @@ mod tests {
             "tokens = \"a\"",
             "http://host:80/a@b",
             "the password",
+            "run --password --verbose",
+            "--bypass a, --tokens b, author=c",
             "monkey=\"b\"",
             "a@b: c",
             "directory = \"/data/secrets/x\"",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use manometer_analysis::compare;
 use manometer_analysis::findings::DAMAGED;
+use manometer_experiment::queue::missing_recordings;
 use manometer_report::{AnalysedRecording, write_demo};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -62,6 +63,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
         result => result,
     })?;
+    let missing: Vec<PathBuf> = args.recordings.iter().flat_map(|path| missing_recordings(path)).collect();
+    for dir in &missing {
+        let dir = dir.display();
+        output::note(&format!(
+            "{dir} is missing, though its queue counts it as done: `run --resume` measures it again"
+        ));
+    }
+    let status = if missing.is_empty() { status(&recorded) } else { ExitStatus::Failed };
     let page = args.out.clone().unwrap_or_else(|| args.recordings[0].join(FILE));
     write_page(&page, &recorded)?;
     if let Some(path) = &args.metrics {
@@ -72,7 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             [one] => output::print_json(&one.summary),
             many => output::print_json(&runs_document(many, &common_findings(many))),
         }
-        .map(|()| status(&recorded));
+        .map(|()| status);
     }
     match recorded.as_slice() {
         [one] => output::print_text(&crate::text::summary(&one.summary))?,
@@ -82,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
     }
     output::print_text(&format!("\nReport: {}", page.display()))?;
-    Ok(status(&recorded))
+    Ok(status)
 }
 
 /// The report is incomplete if a file of a recording is damaged.

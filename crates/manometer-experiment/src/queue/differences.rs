@@ -56,6 +56,10 @@ fn file_differences(existing: &ExperimentSource, requested: &ExperimentSource) -
         let (was, is) = (existing.directory.display(), requested.directory.display());
         found.push(format!("the device directory was {was} and is {is}: start it from the same directory"));
     }
+    if found.is_empty() && existing.file != requested.file {
+        let (was, is) = (existing.file.display(), requested.file.display());
+        found.push(format!("the file was {was} and is {is}: name it as before"));
+    }
     found
 }
 

@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use manometer_measure::json_line;
 use manometer_measure::plan::Settings;
+use manometer_measure::{json_line, regular_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,6 +19,9 @@ pub(super) const FILE: &str = "queue.jsonl";
 
 /// The name of a damaged file after it was rebuilt.
 pub(super) const DAMAGED_FILE: &str = "queue.jsonl.damaged";
+
+/// The largest file that is read.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -162,7 +165,7 @@ impl Journal {
     pub(super) fn open(out: &Path) -> Result<(Self, JournalContent), QueueError> {
         let path = out.join(FILE);
         let io = QueueError::io(&path);
-        let bytes = match fs::read(&path) {
+        let bytes = match regular_file::read(&path, MOST_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(QueueError::Missing { out: out.to_owned() });
             }
@@ -201,6 +204,11 @@ pub(super) struct JournalContent {
     pub lines: Vec<JournalLine>,
     /// The number of the first line that could not be read, from 1, and why.
     pub damaged: Option<(usize, String)>,
+}
+
+/// What the file in `out` says; nothing where there is none.
+pub(super) fn read(out: &Path) -> JournalContent {
+    regular_file::read(&out.join(FILE), MOST_BYTES).map_or_else(|_| JournalContent::default(), |bytes| parse(&bytes))
 }
 
 fn parse(bytes: &[u8]) -> JournalContent {

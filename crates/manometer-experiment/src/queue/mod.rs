@@ -126,16 +126,18 @@ impl Queue {
         let requested = describe_set(files, existing.fits.clone())?;
         let mut differences = differences(&existing, &requested);
         let entries = run_entries(files, planned);
-        let mut recorded = rest.iter().filter_map(run_entry);
-        let is_same =
-            if damaged.is_some() { recorded.all(|run| entries.contains(run)) } else { recorded.eq(entries.iter()) };
-        if differences.is_empty() && !is_same {
+        let recorded = || rest.iter().filter_map(run_entry);
+        if !recorded().all(|run| entries.contains(run)) && differences.is_empty() {
             differences.push(format!("version {} derived other runs from it", existing.manometer));
         }
         if !differences.is_empty() {
             return Err(QueueError::DifferentSet { out: out.to_owned(), differences });
         }
-        if damaged.is_some() {
+        let of_line = |(line, reason): (usize, String)| format!("line {line} was damaged: {reason}");
+        let is_reordered = !recorded().eq(entries.iter());
+        let reordered = is_reordered.then(|| "lines of runs were lost, doubled or exchanged".to_owned());
+        let rebuilt = damaged.map(of_line).or(reordered);
+        if rebuilt.is_some() {
             let runs = entries.into_iter().map(JournalLine::Run);
             let others = rest.iter().filter(|line| run_entry(line).is_none()).cloned();
             let lines = [JournalLine::Set(existing.clone())].into_iter().chain(runs).chain(others);
@@ -153,7 +155,7 @@ impl Queue {
             runs: waiting_runs(out, &planned),
             created: BTreeSet::new(),
             started_by: existing.manometer,
-            rebuilt: damaged.map(|(line, reason)| format!("line {line} was damaged: {reason}")),
+            rebuilt,
             damaged: Vec::new(),
             journal,
             _lock: lock,
@@ -176,7 +178,7 @@ impl Queue {
         self.rebuilt.as_deref()
     }
 
-    /// The runs whose recordings were lost or damaged after their end, and which run again.
+    /// The runs whose recordings were lost or damaged after their end, and which run again, each with what is wrong.
     pub fn damaged(&self) -> &[String] {
         &self.damaged
     }
@@ -361,19 +363,17 @@ impl Queue {
     /// Counts what is recorded: also a whole recording that no line names, and none that was lost or damaged since.
     fn look_at_recordings(&mut self) -> Result<(), QueueError> {
         for index in 0..self.runs.len() {
-            let QueuedRun { dir, state, id, .. } = &self.runs[index];
-            match (state, dir.exists()) {
-                (RunState::Done, exists) if is_damaged(dir) => {
-                    self.damaged.push(id.clone());
-                    if exists {
-                        self.set_aside(index, "damaged")?;
-                    }
-                    self.set_state(index, RunState::Waiting, Some("its recording is damaged".to_owned()), Vec::new())?;
+            let QueuedRun { dir, state, id, planned } = &self.runs[index];
+            let exists = dir.symlink_metadata().is_ok();
+            let fault = if *state == RunState::Done { fault_of(dir, planned) } else { None };
+            if let Some(fault) = fault {
+                self.damaged.push(format!("{id} ({fault})"));
+                if exists {
+                    self.set_aside(index, "damaged")?;
                 }
-                (RunState::Done, _) | (_, false) => {}
-                (_, true) => {
-                    self.adopt_recording(index)?;
-                }
+                self.set_state(index, RunState::Waiting, Some(fault), Vec::new())?;
+            } else if *state != RunState::Done && exists {
+                self.adopt_recording(index)?;
             }
         }
         Ok(())
@@ -411,8 +411,9 @@ impl Queue {
         let number = (1..).find(free).unwrap_or(u32::MAX);
         let to = Path::new(ASIDE_FOLDER).join(format!("{id}.{why}-{number}"));
         let aside = self.out.join(ASIDE_FOLDER);
-        let moved = fs::create_dir_all(&aside).and_then(|()| fs::rename(&dir, self.out.join(&to)));
-        moved.and_then(|()| journal::sync_folder(&aside)).map_err(QueueError::io(&dir))?;
+        fs::create_dir_all(&aside).map_err(QueueError::io(&aside))?;
+        let moved = fs::rename(&dir, self.out.join(&to)).and_then(|()| journal::sync_folder(&aside));
+        moved.map_err(QueueError::io(&dir))?;
         self.journal.append(&JournalLine::SetAside { run: id, to })
     }
 
@@ -446,6 +447,19 @@ impl Queue {
     }
 }
 
+/// The folders of the runs that `queue.jsonl` in `out` counts as done, and that hold no recording; none without a queue.
+pub fn missing_recordings(out: &Path) -> Vec<PathBuf> {
+    let mut states = BTreeMap::new();
+    for line in journal::read(out).lines {
+        if let JournalLine::State(change) = line {
+            states.insert(change.run, change.state);
+        }
+    }
+    let done = states.into_iter().filter(|(_, state)| *state == RunState::Done);
+    let dirs = done.map(|(run, _)| out.join(RUNS_FOLDER).join(run));
+    dirs.filter(|dir| !dir.join("plan.json").exists()).collect()
+}
+
 /// The width of the confidence interval over `repeats`.
 fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
     let read: Vec<ComparedRun> =
@@ -453,11 +467,14 @@ fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
     repeat_width::widest_interval(&read)
 }
 
-/// Whether a recording was damaged or lost since its run ended.
-fn is_damaged(dir: &Path) -> bool {
+/// What is wrong with the recording in `dir` of a run that is done.
+fn fault_of(dir: &Path, planned: &PlannedRun) -> Option<String> {
     match Recording::open(dir) {
-        Ok(recording) => !recording.faults().is_empty(),
-        Err(error) => !matches!(error, RecordingError::Newer { .. }),
+        Ok(recording) if recording.plan.sweep != planned.experiment.swept => Some("it is of another run".to_owned()),
+        Ok(recording) => recording.faults().into_iter().next(),
+        Err(RecordingError::Newer { .. }) => None,
+        Err(RecordingError::Damaged { fault, .. }) => Some(fault),
+        Err(_) => Some("it is missing or cannot be read".to_owned()),
     }
 }
 
@@ -577,7 +594,8 @@ mod tests {
         drop(queue);
         fs::remove_file(out.join("runs/002/plan.json")).unwrap();
         let mut queue = Queue::resume(&out, &files, &planned).unwrap();
-        assert_eq!((queue.damaged(), queue.finished_runs()), (&["002".to_owned()][..], 2));
+        assert!(queue.damaged()[0].starts_with("002 (it is missing"), "{:?}", queue.damaged());
+        assert_eq!((queue.damaged().len(), queue.finished_runs()), (1, 2));
         assert_eq!(run_left(&mut queue, &[]), (RunStatus::Complete, vec![1]));
     }
 }

@@ -50,8 +50,9 @@ pub fn resume_single(
         other => QueueError::Io { path: out.to_owned(), source: io::Error::other(other.to_string()) },
     })?;
     let fit = recorded_fit(&recording).unwrap_or(fit);
+    let is_readable = !recording.damage.iter().any(|damage| damage.starts_with("experiment.toml"));
     let differences = differences(&recording, requested, fit);
-    if !differences.is_empty() {
+    if is_readable && !differences.is_empty() {
         return Err(QueueError::DifferentRecording { out: out.to_owned(), differences });
     }
     let what = match recording.status() {

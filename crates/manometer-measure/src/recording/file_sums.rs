@@ -23,6 +23,9 @@ struct FileSum {
     file: String,
     /// Eight hexadecimal digits; empty for a series or log that begins, whose `file` has no ending yet.
     sum: String,
+    /// From 0: shows lines that are lost, doubled or exchanged.
+    #[serde(default)]
+    line_number: Option<u64>,
 }
 
 /// The checksums of the files of a recording; empty for a recording of an earlier version.
@@ -45,19 +48,27 @@ impl FileSums {
             }
             Ok(bytes) => bytes,
         };
+        let mut are_in_order = true;
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             match json_line::decode::<FileSum>(line) {
-                Ok((line, true)) => sums.files.entry(line.file).or_default().push(line.sum),
+                Ok((line, true)) => {
+                    are_in_order &= line.line_number.is_none_or(|number| number == index as u64);
+                    sums.files.entry(line.file).or_default().push(line.sum);
+                }
                 Err(error) if error.is_cut() && !line.ends_with(b"\n") => sums.is_cut = true,
                 Ok((_, false)) => damage.push(format!("{FILE}, line {} is left out: it has no checksum", index + 1)),
                 Err(error) => damage.push(format!("{FILE}, line {} is left out: {error}", index + 1)),
             }
         }
+        if !are_in_order {
+            damage.push(format!("{FILE}: lines are lost, doubled or exchanged"));
+        }
         sums
     }
 
-    /// What is wrong with the files in `dir` that are listed: one is missing, or has another checksum.
-    pub(super) fn faults(&self, dir: &Path) -> Vec<String> {
+    /// What is wrong with the files in `dir` that are listed: one is missing, or has another checksum, or none though the run
+    /// has ended.
+    pub(super) fn faults(&self, dir: &Path, has_ended: bool) -> Vec<String> {
         let exists =
             |name: &str, endings: &[&str]| endings.iter().any(|ending| dir.join(format!("{name}{ending}")).exists());
         let fault = |(name, sums): (&String, &Vec<String>)| {
@@ -71,7 +82,8 @@ impl FileSums {
                 return Some(format!("{name} is missing"));
             }
             if is_begun {
-                None
+                let is_final = has_ended && !exists(name, &[".arrows"]);
+                is_final.then(|| format!("{FILE}: the checksum of {name} is missing"))
             } else {
                 self.fault_of_file(dir, name).unwrap_or_else(|error| Some(format!("{name}: {error}")))
             }
@@ -119,14 +131,20 @@ pub(super) fn add(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// Adds that the series or log `name`, without its ending, begins: if it is missing later, that is damage.
 pub(super) fn begin(dir: &Path, name: &str) -> io::Result<()> {
-    open(dir)?.write_all(&json_line::encode(&FileSum { file: name.to_owned(), sum: String::new() }))
+    open(dir)?.write_all(&line(dir, name, String::new())?)
 }
 
 fn append(dir: &Path, name: &str, sum: u32) -> io::Result<()> {
-    let line = json_line::encode(&FileSum { file: name.to_owned(), sum: format!("{sum:08x}") });
     let mut file = open(dir)?;
-    file.write_all(&line)?;
+    file.write_all(&line(dir, name, format!("{sum:08x}"))?)?;
     file.sync_data()
+}
+
+/// The next line of the file in `dir`.
+fn line(dir: &Path, name: &str, sum: String) -> io::Result<Vec<u8>> {
+    let before = regular_file::read(&dir.join(FILE), MOST_BYTES)?;
+    let number = before.iter().filter(|byte| **byte == b'\n').count() as u64;
+    Ok(json_line::encode(&FileSum { file: name.to_owned(), sum, line_number: Some(number) }))
 }
 
 fn open(dir: &Path) -> io::Result<File> {
@@ -174,11 +192,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         begin(dir.path(), "samples").unwrap();
         add(dir.path(), "plan.json", b"one").unwrap();
-        let faults = || FileSums::read(dir.path(), &mut Vec::new()).faults(dir.path());
+        let faults = || FileSums::read(dir.path(), &mut Vec::new()).faults(dir.path(), false);
         assert_eq!(faults(), ["plan.json is missing", "samples is missing"]);
         fs::write(dir.path().join("samples.parquet"), "").unwrap();
         fs::write(dir.path().join("plan.json"), "one").unwrap();
         assert_eq!(faults(), [] as [String; 0]);
+        let after_the_end = FileSums::read(dir.path(), &mut Vec::new()).faults(dir.path(), true);
+        assert_eq!(after_the_end, ["checksums.jsonl: the checksum of samples is missing"]);
+    }
+
+    #[test]
+    fn lost_doubled_and_exchanged_lines_are_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            add(dir.path(), name, name.as_bytes()).unwrap();
+        }
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (order, damages) in [(&[0, 1, 2][..], 0), (&[0, 2], 1), (&[1, 2], 1), (&[0, 0, 1, 2], 1), (&[1, 0, 2], 1)] {
+            fs::write(dir.path().join(FILE), order.iter().map(|at| lines[*at]).collect::<String>()).unwrap();
+            let mut damage = Vec::new();
+            FileSums::read(dir.path(), &mut damage);
+            assert_eq!(damage.len(), damages, "{order:?}: {damage:?}");
+        }
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Recording {
         let experiment = read_experiment(dir, &sums, &mut damage);
         let EventLog { events, has_sums } = event_log::read(&dir.join("events.jsonl"), &mut damage);
         if has_sums && !sums.lists("plan.json") {
-            damage.push("checksums.jsonl: what it listed is missing, and is read unchecked".to_owned());
+            damage.push("checksums.jsonl is missing or incomplete: files are read unchecked".to_owned());
         }
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
@@ -170,7 +170,7 @@ impl Recording {
     /// What is wrong with files that [`Self::open`] does not read: series and logs that are missing, or, after a clean end,
     /// changed. Reads all of them.
     pub fn faults_of_files(&self) -> Vec<String> {
-        let faults = FileSums::read(&self.dir, &mut Vec::new()).faults(&self.dir);
+        let faults = FileSums::read(&self.dir, &mut Vec::new()).faults(&self.dir, self.status().is_some());
         let is_document = |fault: &String| DOCUMENTS.iter().any(|name| fault.starts_with(name));
         faults.into_iter().filter(|fault| !is_document(fault)).collect()
     }
@@ -180,7 +180,7 @@ impl Recording {
         let name = path.file_name().map(|name| format!("{folder}/{}", name.display())).unwrap_or_default();
         // Lines that cannot be read are named by `open`.
         let fault = FileSums::read(&self.dir, &mut Vec::new()).fault_of_file(&self.dir, &name)?;
-        fault.map_or(Ok(()), |fault| Err(SamplesError::Format(fault)))
+        fault.map_or(Ok(()), |fault| Err(SamplesError::Damaged(fault)))
     }
 
     /// The name under which the series `source` was recorded: its own, or the other one of a series that was renamed.

@@ -59,9 +59,8 @@ fn note_progress(queue: &Queue) {
     output::note(&format!("{} of {} runs are done", queue.finished_runs(), queue.runs().len()));
     if !queue.damaged().is_empty() {
         output::note(&format!(
-            "recordings were lost or damaged after their end, and their runs are repeated: {}; what is left of them is in \
-             set-aside/",
-            queue.damaged().join(", ")
+            "recordings were damaged or lost after their end, and their runs are repeated: {}. set-aside/ has what is left.",
+            queue.damaged().join("; ")
         ));
     }
     if let Some(why) = queue.rebuilt() {

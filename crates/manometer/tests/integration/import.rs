@@ -135,27 +135,32 @@ fn the_performance_of_a_recorded_run_of_ycsb_is_its_own_throughput() {
 
 /// fio ends between two reports: each of them counts as long as it is.
 #[test]
-fn the_performance_of_a_run_of_fio_is_its_own_bytes_in_its_own_time() {
+fn the_performance_of_a_run_of_fio_is_its_own_bytes_in_the_time_of_its_reports() {
     if !installed("fio") {
         return;
     }
     let scene = Scene::new();
+    // Two jobs at once, and two that begin later, one after a pause.
     let fio = Command::new("fio")
-        .args(["--name=mixed", "--rw=randrw", "--bs=4k", "--size=4m", "--numjobs=2", "--rate_iops=400"])
-        .args(["--time_based", "--runtime=3600ms", "--status-interval=1", "--output-format=json+"])
+        .args(["--bs=4k", "--size=4m", "--rate_iops=400", "--time_based", "--runtime=1600ms", "--group_reporting"])
+        .args(["--status-interval=1", "--output-format=json+"])
         .arg(format!("--directory={}", scene.path(".").display()))
+        .args(["--name=mixed", "--rw=randrw", "--numjobs=2", "--name=next", "--stonewall", "--rw=randread"])
+        .args(["--name=late", "--stonewall", "--startdelay=2", "--rw=randwrite"])
         .output()
         .unwrap();
     let text = String::from_utf8(fio.stdout).unwrap();
     scene.write("fio.json", &text);
     let document = scene.run("import fio fio.json --out fio --format json").status(0).json();
-    let last: Value = serde_json::from_str(&text[text.rfind("\n{").map_or(0, |at| at + 1)..]).unwrap();
-    let sum = |of: &dyn Fn(&Value) -> f64| -> f64 {
-        let jobs = last["jobs"].as_array().unwrap();
-        jobs.iter().flat_map(|job| ["read", "write"].map(|direction| of(&job[direction]))).sum()
+    let documents: Vec<Value> =
+        text.split("\n}\n").filter_map(|one| serde_json::from_str(&format!("{one}}}")).ok()).collect();
+    let numbers = |document: &Value, name: &str| -> Vec<f64> {
+        let jobs = document["jobs"].as_array().unwrap().iter();
+        jobs.flat_map(|job| ["read", "write"].map(|direction| job[direction][name].as_f64().unwrap())).collect()
     };
-    let bytes = sum(&|direction| direction["io_bytes"].as_f64().unwrap());
-    let directions = 2.0 * last["jobs"].as_array().unwrap().len() as f64;
-    let seconds = sum(&|direction| direction["runtime"].as_f64().unwrap()) / 1e3 / directions;
-    assert_near(performance(&document), bytes / seconds / f64::from(1 << 20));
+    let (first, last) = (documents.first().unwrap(), documents.last().unwrap());
+    let time_s = |document: &Value| document["timestamp_ms"].as_f64().unwrap() / 1e3;
+    let begin_s = time_s(first) - numbers(first, "runtime").into_iter().fold(0.0, f64::max) / 1e3;
+    let bytes: f64 = numbers(last, "io_bytes").iter().sum();
+    assert_near(performance(&document), bytes / (time_s(last) - begin_s) / f64::from(1 << 20));
 }

@@ -210,21 +210,47 @@ fn a_queue_with_a_damaged_line_is_rebuilt_from_the_others_and_the_recordings() {
 fn what_was_damaged_or_lost_after_its_end_is_measured_again() {
     let scene = swept("");
     scene.run("run set.toml --out all").status(0);
+    fs::remove_dir_all(scene.path("all/runs/003")).unwrap();
+    scene.run("report all").status(1).err_has(&["all/runs/003 is missing", "`run --resume` measures it again"]);
     let kept = contents(&scene.path("all/runs/001"));
     let samples = scene.path("all/runs/002/samples/primary.parquet");
     let mut bytes = fs::read(&samples).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&samples, bytes).unwrap();
-    fs::remove_dir_all(scene.path("all/runs/003")).unwrap();
     let resumed = scene.run("run set.toml --out all --resume").status(0);
-    resumed.err_has(&["1 of 3 runs are done", "their runs are repeated: 002, 003"]);
+    resumed.err_has(&["1 of 3 runs are done", "their runs are repeated: 002 (samples/primary.parquet was", "; 003 ("]);
     assert!(scene.path("all/set-aside/002.damaged-1/samples").is_dir());
     assert_eq!(contents(&scene.path("all/runs/001")), kept);
     for run in ["002", "003"] {
         assert_eq!(states(&scene, run), ["running", "done", "waiting", "running", "done"]);
     }
     scene.run("run set.toml --out all --resume").status(0).err_has(&["3 of 3 runs are done"]);
+    // Another run's recording is none of this one.
+    fs::remove_dir_all(scene.path("all/runs/002")).unwrap();
+    fs::rename(scene.path("all/runs/003"), scene.path("all/runs/002")).unwrap();
+    std::os::unix::fs::symlink("/nonexistent", scene.path("all/runs/003")).unwrap();
+    let resumed = scene.run("run set.toml --out all --resume").status(0);
+    resumed.err_has(&["1 of 3 runs are done", "002 (it is of another run); 003 (it is missing"]);
+}
+
+#[test]
+fn a_queue_whose_lines_of_runs_are_lost_doubled_or_exchanged_is_rebuilt() {
+    let scene = swept("");
+    scene.run("run set.toml --out all").status(0);
+    let queue = scene.read("all/queue.jsonl");
+    let lines: Vec<&str> = queue.split_inclusive('\n').collect();
+    for order in [&[0, 2, 3][..], &[0, 1, 1, 2, 3], &[0, 2, 1, 3], &[0, 3]] {
+        let rest = lines[4..].iter().copied();
+        let changed: String = order.iter().map(|at| lines[*at]).chain(rest).collect();
+        scene.write("all/queue.jsonl", &changed);
+        let resumed = scene.run("run set.toml --out all --resume").status(0);
+        resumed.err_has(&["3 of 3 runs are done", "queue.jsonl was rebuilt", "lines of runs were lost, doubled or"]);
+        assert_eq!(
+            scene.read("all/queue.jsonl").lines().take(4).collect::<Vec<_>>(),
+            queue.lines().take(4).collect::<Vec<_>>()
+        );
+    }
 }
 
 #[test]

@@ -38,13 +38,17 @@ pub(super) fn client_lost(workload: &str, what: &str) -> Finding {
 
 /// A worker sent nothing within the limit.
 pub(super) fn worker_silent(workload: &str, what: &str) -> Finding {
-    let text = format!("`{workload}` fell silent: {what}. Its phase has a gap; run it again.");
+    let text = format!(
+        "`{workload}` fell silent: {what}. It was ended, and the run with it. Remove the cause, then run it with `--resume`."
+    );
     Finding::new("worker-silent", Severity::Error, text)
 }
 
 /// The device answered no request within the limit.
 pub(super) fn device_silent(what: &str) -> Finding {
-    let text = format!("The run was stopped: {what}, though some wait. Check the device (`dmesg`), then run it again.");
+    let text = format!(
+        "The run was stopped: {what}, though some wait. Check the device (`dmesg`), then run it with `--resume`."
+    );
     Finding::new("device-silent", Severity::Error, text)
 }
 

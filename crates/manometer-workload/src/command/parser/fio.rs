@@ -14,15 +14,17 @@ const DIRECTIONS: [&str; 2] = ["read", "write"];
 /// A longer document is not from fio.
 const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
+/// A larger number of requests or bytes is not from fio, nor exact in a sample.
+const MAX_COUNT: u64 = 1 << 53;
+
 #[derive(Debug, Default)]
 pub(super) struct Fio {
     /// The document being read.
     open: Option<String>,
     /// fio's own time of the last document, in milliseconds.
     last_ms: Option<u64>,
-    /// How long each direction of each job had run by then, in milliseconds.
-    runtimes_ms: Vec<u64>,
     done: BTreeMap<&'static str, Totals>,
+    damaged: u64,
 }
 
 /// The totals of all jobs in one direction.
@@ -37,7 +39,8 @@ struct Totals {
 impl Parser for Fio {
     fn line(&mut self, line: &str) -> Option<Vec<Report>> {
         if line == "{" {
-            self.open = Some(String::new());
+            // The document before has no end.
+            self.damaged += u64::from(self.open.replace(String::new()).is_some());
         }
         let open = self.open.as_mut().filter(|open| open.len() < MAX_DOCUMENT_BYTES)?;
         open.push_str(line);
@@ -45,8 +48,14 @@ impl Parser for Fio {
         if line != "}" {
             return Some(Vec::new());
         }
-        let document: Value = serde_json::from_str(&self.open.take()?).ok()?;
-        Some(self.report(&document)?.into_iter().collect())
+        let document = self.open.take()?;
+        let report = serde_json::from_str(&document).ok().and_then(|document| self.report(&document));
+        self.damaged += u64::from(report.is_none());
+        Some(report?.into_iter().collect())
+    }
+
+    fn damaged_reports(&self) -> u64 {
+        self.damaged + u64::from(self.open.is_some())
     }
 
     fn operations(&self) -> Vec<String> {
@@ -71,55 +80,42 @@ impl Parser for Fio {
 }
 
 impl Fio {
-    /// The report since the document before. `Some(None)` if no time has passed; `None` if the document is not from
+    /// The report since the document before. The last one is written some milliseconds after the jobs ended, which are in its
+    /// length: fio's running times tell no better, since those of a group of jobs are no time. `Some(None)` if no time has passed; `None` if the document is not from
     /// fio.
     fn report(&mut self, document: &Value) -> Option<Option<Report>> {
         let jobs = document.get("jobs")?.as_array()?;
         let now_ms = document.get("timestamp_ms")?.as_u64()?;
-        let runtimes_ms = runtimes_ms(jobs);
-        let length_ms = self.length_ms(now_ms, &runtimes_ms);
+        let length_ms = self.last_ms.map_or_else(|| longest_runtime_ms(jobs), |before| now_ms.saturating_sub(before));
         if length_ms == 0 {
             return Some(None);
         }
         self.last_ms = Some(now_ms);
-        self.runtimes_ms = runtimes_ms;
         let mut report = Report { length_s: Some(length_ms as f64 / 1e3), ..Report::default() };
         for direction in DIRECTIONS {
-            let done = Totals::of_all(jobs, direction);
+            let done = Totals::of_all(jobs, direction)?;
             let before = self.done.insert(direction, done.clone()).unwrap_or_default();
             report.operations.insert(direction.to_owned(), done.since(&before));
         }
         Some(Some(report))
     }
-
-    /// The milliseconds since the last document in which a job ran, or all of them if none did or one began. fio writes
-    /// its last document only after its jobs have ended and their processes are gone.
-    fn length_ms(&self, now_ms: u64, runtimes_ms: &[u64]) -> u64 {
-        let Some(last_ms) = self.last_ms else {
-            return runtimes_ms.iter().copied().max().unwrap_or(0);
-        };
-        let passed = now_ms.saturating_sub(last_ms);
-        let ran = |(now, before): (&u64, &u64)| now.saturating_sub(*before);
-        let longest = runtimes_ms.iter().zip(&self.runtimes_ms).map(ran).max().unwrap_or(0);
-        let one_began = runtimes_ms.iter().zip(&self.runtimes_ms).any(|(now, before)| *before == 0 && *now > 0);
-        if longest == 0 || one_began { passed } else { passed.min(longest) }
-    }
 }
 
 impl Totals {
-    fn of_all(jobs: &[Value], direction: &str) -> Self {
+    /// `None` if a count cannot be one.
+    fn of_all(jobs: &[Value], direction: &str) -> Option<Self> {
         let mut done = Self::default();
         for job in jobs.iter().filter_map(|job| job.get(direction)) {
-            done.requests += job["total_ios"].as_u64().unwrap_or(0);
-            done.bytes += job["io_bytes"].as_u64().unwrap_or(0);
+            add(&mut done.requests, job["total_ios"].as_u64().unwrap_or(0))?;
+            add(&mut done.bytes, job["io_bytes"].as_u64().unwrap_or(0))?;
             let bins = ["clat_ns", "lat_ns"].iter().find_map(|name| job[*name]["bins"].as_object());
             for (ns, count) in bins.into_iter().flatten() {
                 if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
-                    *done.bins.entry(ns).or_default() += count;
+                    add(done.bins.entry(ns).or_default(), count)?;
                 }
             }
         }
-        done
+        Some(done)
     }
 
     fn since(&self, before: &Self) -> OperationReport {
@@ -135,16 +131,19 @@ impl Totals {
     }
 }
 
-/// How long each direction of each job has run in milliseconds, without its start-up.
-fn runtimes_ms(jobs: &[Value]) -> Vec<u64> {
+fn add(sum: &mut u64, count: u64) -> Option<()> {
+    *sum = sum.checked_add(count).filter(|sum| *sum <= MAX_COUNT)?;
+    Some(())
+}
+
+/// The running time of the longest job in milliseconds, without its start-up.
+fn longest_runtime_ms(jobs: &[Value]) -> u64 {
     let runtimes = jobs.iter().flat_map(|job| DIRECTIONS.map(|direction| job[direction]["runtime"].as_u64()));
-    runtimes.map(|runtime| runtime.unwrap_or(0)).collect()
+    runtimes.flatten().max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::command::parser::read_all;
 
@@ -165,30 +164,32 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_as_long_as_a_job_ran() {
-        let lengths = |documents: &[(u64, [u64; 2])]| {
-            let mut fio = Fio::default();
-            let report = |(now, runtimes): &(u64, [u64; 2])| {
-                let jobs = runtimes.map(|runtime| json!({ "write": { "runtime": runtime } }));
-                let report = fio.report(&json!({ "timestamp_ms": now, "jobs": jobs })).unwrap();
-                report.map(|report| report.length_s.unwrap())
-            };
-            documents.iter().map(report).collect::<Vec<_>>()
-        };
-        let at_once = [(1000, [700, 690]), (2000, [1700, 1690]), (2950, [2600, 2610])];
-        assert_eq!(lengths(&at_once), [Some(0.7), Some(1.0), Some(0.92)], "the jobs ended before the last document");
-        let in_turn = [(1000, [700, 0]), (2000, [1200, 500]), (3000, [1200, 1500])];
-        assert_eq!(lengths(&in_turn), [Some(0.7), Some(1.0), Some(1.0)], "one began in the second");
-        let with_a_pause = [(1000, [700, 0]), (2000, [700, 0]), (2000, [700, 0])];
-        assert_eq!(lengths(&with_a_pause), [Some(0.7), Some(1.0), None]);
-    }
-
-    #[test]
     fn what_is_no_document_means_nothing() {
         let mut fio = Fio::default();
         assert_eq!(fio.line("fio: this job does not exist"), None);
         assert_eq!(fio.line("{"), Some(Vec::new()));
         assert_eq!(fio.line("}"), None, "a document without jobs");
         assert_eq!(fio.line("}"), None, "no document has begun");
+        assert_eq!(fio.damaged_reports(), 1);
+    }
+
+    #[test]
+    fn documents_that_are_damaged_or_cut_off_are_counted() {
+        let whole = include_str!("samples/fio.txt");
+        let read = |text: &str| {
+            let mut fio = Fio::default();
+            let (reports, _) = read_all(&mut fio, text);
+            (reports.len(), fio.damaged_reports())
+        };
+        let (all, none) = read(whole);
+        assert_eq!(none, 0);
+        let last = whole.rfind("\n{").unwrap();
+        assert_eq!(read(&whole[..last + 100]), (all - 1, 1));
+        let middle = whole[..last].rfind("\n  \"jobs\"").unwrap();
+        assert_eq!(read(&(whole[..middle].to_owned() + "####" + &whole[middle..])).1, 1);
+        let end = whole.find("\n}").unwrap();
+        assert_eq!(read(&(whole[..end].to_owned() + &whole[end + 2..])).1, 1, "the end of the first is lost");
+        let count = whole.find("\"total_ios\": ").unwrap() + 13;
+        assert_eq!(read(&format!("{}9223372036854775807{}", &whole[..count], &whole[count..])).1, 1, "no count");
     }
 }

@@ -21,6 +21,11 @@ pub trait Parser: Send {
     /// `None` if the parser does not understand the line.
     fn line(&mut self, line: &str) -> Option<Vec<Report>>;
 
+    /// How many reports began and could not be read, one that has not ended included.
+    fn damaged_reports(&self) -> u64 {
+        0
+    }
+
     /// Every operation that a report can count.
     fn operations(&self) -> Vec<String>;
 
