@@ -50,7 +50,8 @@ def run_set(folder: Path) -> list:
     with open(folder / "log", "w") as log, subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as process:
         while process.poll() is None:
             try:
-                samples.append({"at_s": round(time.monotonic() - begin, 2), **use_of(process.pid)})
+                runs = len(list((folder / "week").glob("runs/*")))
+                samples.append({"at_s": round(time.monotonic() - begin, 2), "runs": runs, **use_of(process.pid)})
             except (FileNotFoundError, ProcessLookupError, IndexError):
                 break
             time.sleep(EVERY_S)
@@ -61,9 +62,10 @@ def run_set(folder: Path) -> list:
 
 
 def of_quarters(samples: list, name: str) -> dict:
-    """The mean of a figure in the first and in the last quarter, without what the report of the set takes at the end."""
+    """The mean of a figure in the first and in the last quarter of the runs, without the report of the set at the end."""
+    samples = [sample for sample in samples if 0 < sample["runs"] < RUNS]
     quarter = max(1, len(samples) // 4)
-    means = [sum(sample[name] for sample in part) / len(part) for part in (samples[:quarter], samples[-quarter - 1:-1])]
+    means = [sum(sample[name] for sample in part) / len(part) for part in (samples[:quarter], samples[-quarter:])]
     return {"first_quarter": means[0], "last_quarter": means[1], "growth": means[1] / means[0] - 1}
 
 
@@ -89,7 +91,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as name:
         folder = Path(name)
         samples = run_set(folder)
-        memory, files = (of_quarters(samples[2:], name) for name in ("memory_mib", "files"))
+        memory, files = (of_quarters(samples, name) for name in ("memory_mib", "files"))
         runs = sorted(str(path) for path in (folder / "week" / "runs").iterdir())
         of_set = report(folder, *runs, "--out", str(folder / "set"))
         program = bench.TARGET / ("release" if "release" in str(bench.BINARY) else "debug") / "examples" / "day"
