@@ -123,7 +123,7 @@ fn neighbours(parameters: &Parameters, tasks: usize) -> Vec<String> {
 
 fn minutes(text: &str) -> Option<u64> {
     match text.strip_suffix('m') {
-        Some(minutes) => Some(60 * minutes.parse::<u64>().ok()?),
+        Some(minutes) => minutes.parse::<u64>().ok()?.checked_mul(60),
         None => text.strip_suffix('s').unwrap_or(text).parse().ok(),
     }
 }

@@ -62,12 +62,25 @@ fn read(path: &Path) -> Result<ImportedRun, ImportError> {
     log.finish(path)
 }
 
+/// More tasks that access files than this are a mistake.
+const TASKS_MAX: f64 = 1000.0;
+
+fn check_tasks(parameters: &Parameters, path: &Path) -> Result<(), ImportError> {
+    match parameters.number("num_at") {
+        Some(tasks) if tasks > TASKS_MAX => {
+            Err(ImportError::format(path, format!("`num_at` is more than {TASKS_MAX}: so many tasks cannot run")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Converts Storiks' parameter file at `path`, with the files it includes, to an experiment file.
 ///
 /// # Errors
-/// A file cannot be read, or includes itself.
+/// A file cannot be read, includes itself, or asks for more tasks than anybody runs.
 pub fn experiment_of_flags(path: &Path) -> Result<String, ImportError> {
     let parameters = flags::read(path)?;
+    check_tasks(&parameters, path)?;
     Ok(experiment::text(&parameters, &file_stem(path)))
 }
 
@@ -376,6 +389,7 @@ impl Log {
         if self.workloads.values().all(WorkloadLog::is_empty) {
             return Err(ImportError::format(path, "the log holds no statistics of any workload"));
         }
+        check_tasks(&self.parameters, path)?;
         let (end_ns, interval_s) = (self.t_ns(self.last_ms), self.interval_s());
         let warm_up_ns = (self.parameters.number("warm_period").unwrap_or(0.0) * 60e9) as u64;
         let phases = phases::phases(&self.activities(end_ns), warm_up_ns, end_ns, interval_s);
