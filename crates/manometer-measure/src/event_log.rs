@@ -32,7 +32,7 @@ pub(crate) fn encode(line: EventLine, number: u64) -> Vec<u8> {
 #[derive(Debug, Default)]
 pub(crate) struct EventLog {
     pub(crate) events: Vec<EventLine>,
-    /// Whether its lines have checksums: earlier versions wrote none, into no file.
+    /// Whether its lines have checksums: then `checksums.jsonl` was written, too.
     pub(crate) has_sums: bool,
 }
 

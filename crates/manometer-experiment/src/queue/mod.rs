@@ -9,6 +9,7 @@ pub mod dry_run;
 mod error;
 pub mod forecast;
 mod journal;
+mod recordings;
 mod repeat_width;
 mod run_order;
 pub mod runs;
@@ -19,15 +20,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::ComparedRun;
+use manometer_measure::Recording;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
 use manometer_measure::secrets::redact;
-use manometer_measure::{Recording, RecordingError};
 use rapidhash::v3::rapidhash_v3;
-use serde_json::Value;
 
 pub use error::QueueError;
 pub use journal::RunState;
+pub use recordings::missing_recordings;
 pub use run_order::unlike_states;
 pub use runs::{PlannedRun, PlannedSet, plan_set, runs_of};
 
@@ -35,14 +36,14 @@ use self::differences::differences;
 use self::journal::{
     ExperimentSource, Journal, JournalContent, JournalLine, RunEntry, SetDescription, StateTransition,
 };
+use self::recordings::{RUNS_FOLDER, created_by_run, fault_of};
 use crate::conductor::RunError;
 use crate::definition::{Experiment, format_settings};
 use crate::lock::DirectoryLock;
 use crate::prepare::disk_fit::DiskFits;
 use crate::prepare::write_account::WriteStop;
 
-/// The folders of the recordings and of incomplete recordings, below the output folder.
-const RUNS_FOLDER: &str = "runs";
+/// The folder of recordings that do not count, below the output folder.
 const ASIDE_FOLDER: &str = "set-aside";
 
 /// The experiments of a set, each with its file.
@@ -385,22 +386,19 @@ impl Queue {
         let recording = Recording::open(&dir).ok();
         let directory = &planned.experiment.directory;
         let created = recording.iter().flat_map(|recording| created_by_run(recording, directory)).collect();
-        let is_complete = |recording: &Recording| recording.status() == Some(RunStatus::Complete);
-        let complete = recording.filter(is_complete);
-        if complete.as_ref().is_some_and(|recording| recording.faults().is_empty()) {
+        let is_complete = recording.is_some_and(|recording| recording.status() == Some(RunStatus::Complete));
+        if is_complete && fault_of(&dir, &planned).is_none() {
             self.sync_recording(index)?;
             self.set_state(index, RunState::Done, None, created)?;
             return Ok(true);
         }
         self.created.extend(created);
-        self.set_aside(
-            index,
-            match state {
-                RunState::Failed => "failed",
-                _ if complete.is_some() => "damaged",
-                _ => "interrupted",
-            },
-        )?;
+        let why = match state {
+            RunState::Failed => "failed",
+            _ if is_complete => "damaged",
+            _ => "interrupted",
+        };
+        self.set_aside(index, why)?;
         Ok(false)
     }
 
@@ -447,35 +445,11 @@ impl Queue {
     }
 }
 
-/// The folders of the runs that `queue.jsonl` in `out` counts as done, and that hold no recording; none without a queue.
-pub fn missing_recordings(out: &Path) -> Vec<PathBuf> {
-    let mut states = BTreeMap::new();
-    for line in journal::read(out).lines {
-        if let JournalLine::State(change) = line {
-            states.insert(change.run, change.state);
-        }
-    }
-    let done = states.into_iter().filter(|(_, state)| *state == RunState::Done);
-    let dirs = done.map(|(run, _)| out.join(RUNS_FOLDER).join(run));
-    dirs.filter(|dir| !dir.join("plan.json").exists()).collect()
-}
-
 /// The width of the confidence interval over `repeats`.
 fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
     let read: Vec<ComparedRun> =
         repeats.iter().map(|run| ComparedRun::read(&run.dir)).collect::<Result<_, _>>().ok()?;
     repeat_width::widest_interval(&read)
-}
-
-/// What is wrong with the recording in `dir` of a run that is done.
-fn fault_of(dir: &Path, planned: &PlannedRun) -> Option<String> {
-    match Recording::open(dir) {
-        Ok(recording) if recording.plan.sweep != planned.experiment.swept => Some("it is of another run".to_owned()),
-        Ok(recording) => recording.faults().into_iter().next(),
-        Err(RecordingError::Newer { .. }) => None,
-        Err(RecordingError::Damaged { fault, .. }) => Some(fault),
-        Err(_) => Some("it is missing or cannot be read".to_owned()),
-    }
 }
 
 fn set_description(line: &JournalLine) -> Option<&SetDescription> {
@@ -535,22 +509,12 @@ fn describe_set(files: &Files, fits: DiskFits) -> Result<SetDescription, QueueEr
     Ok(SetDescription { manometer: VERSION.to_owned(), files, fits })
 }
 
-/// The folders whose data the run of `recording` created: those of workloads that were ready and did not reuse data.
-fn created_by_run(recording: &Recording, directory: &Path) -> Vec<PathBuf> {
-    let created = |event: &Event| match event {
-        Event::Ready { workload, facts } if facts.get("reused") != Some(&Value::Bool(true)) => {
-            Some(directory.join(workload))
-        }
-        _ => None,
-    };
-    recording.events.iter().filter_map(|line| created(&line.event)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::error::Error;
 
     use manometer_measure::RecordingWriter;
+    use serde_json::json;
 
     use super::*;
 
@@ -566,7 +530,7 @@ mod tests {
             let status = if has_failed { RunStatus::Failed } else { RunStatus::Complete };
             let (experiment, start) = (&run.planned.experiment, WallAnchor { monotonic_ns: 0, unix_ns: 0 });
             let plan = crate::plan::plan(experiment);
-            let writer = RecordingWriter::create(&run.dir, start, &experiment.to_toml(), &plan, &Value::Null).unwrap();
+            let writer = RecordingWriter::create(&run.dir, start, &experiment.to_toml(), &plan, &json!({})).unwrap();
             writer.finish(1, status).unwrap();
             Ok(status)
         };

@@ -4,6 +4,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use manometer_testing::repository_file;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::measuring::Reader;
 
@@ -15,34 +17,23 @@ fn damages() -> u64 {
     std::env::var("DAMAGES").map_or(40, |damages| damages.parse().unwrap())
 }
 
-/// Numbers that look random and are the same each time: splitmix64.
-struct Noise(u64);
-
-impl Noise {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        ((mixed ^ mixed >> 27) % end.max(1) as u64) as usize
-    }
-}
-
 /// One of the things that happen to a file, or that a stranger does to it.
-fn damaged(bytes: &[u8], noise: &mut Noise) -> Vec<u8> {
+fn damaged(bytes: &[u8], noise: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut damaged = bytes.to_vec();
-    let at = noise.below(bytes.len());
+    let at = noise.random_range(0..bytes.len());
     let digits: Vec<usize> = (0..bytes.len()).filter(|index| bytes[*index].is_ascii_digit()).collect();
-    match (noise.below(7), digits.is_empty()) {
+    match (noise.random_range(0..7), digits.is_empty()) {
         (0, _) => damaged.truncate(at),
         (1, _) => damaged[at..].fill(0),
-        (2, _) => damaged[at..].iter_mut().take(64).for_each(|byte| *byte = noise.below(256) as u8),
+        (2, _) => damaged[at..].iter_mut().take(64).for_each(|byte| *byte = noise.random()),
         (3, _) => damaged.extend_from_slice(&bytes[at..]),
         (4 | 5, false) => {
             let numbers = ["-1", "0", "1e308", "18446744073709551615", "9007199254740993", "nan", "\"\"", "null", "[]"];
-            let digit = digits[noise.below(digits.len())];
-            let number = numbers[noise.below(numbers.len())];
+            let digit = digits[noise.random_range(0..digits.len())];
+            let number = numbers[noise.random_range(0..numbers.len())];
             damaged.splice(digit..=digit, number.bytes());
         }
-        _ => damaged.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << noise.below(8)),
+        _ => damaged.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << noise.random_range(0..8)),
     }
     damaged
 }
@@ -57,7 +48,7 @@ fn no_file_causes_a_panic() {
         let inputs: Vec<Vec<u8>> = kept.chain(reader.whole()).collect();
         assert!(!inputs.is_empty(), "{name} has no corpus");
         for (number, input) in inputs.iter().enumerate() {
-            let mut noise = Noise(number as u64);
+            let mut noise = Xoshiro256PlusPlus::seed_from_u64(number as u64);
             let damages = (0..damages()).map(|_| damaged(input, &mut noise));
             for bytes in [input.clone()].into_iter().chain(damages) {
                 let read = catch_unwind(AssertUnwindSafe(|| reader.read(&bytes)));

@@ -39,7 +39,7 @@ pub(super) fn client_lost(workload: &str, what: &str) -> Finding {
 /// A worker sent nothing within the limit.
 pub(super) fn worker_silent(workload: &str, what: &str) -> Finding {
     let text = format!(
-        "`{workload}` fell silent: {what}. It was ended, and the run with it. Remove the cause, then run it with `--resume`."
+        "`{workload}` fell silent: {what}. It was ended, and no further phase is measured. Remove the cause, then run it with `--resume`."
     );
     Finding::new("worker-silent", Severity::Error, text)
 }
