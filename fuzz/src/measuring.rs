@@ -12,8 +12,8 @@ use manometer_analysis::summarise;
 use manometer_experiment::queue::{self, Queue};
 use manometer_experiment::{Experiment, file};
 use manometer_import::{FORMATS, ImportFormat, experiment_of_flags, find_format, import};
-use manometer_measure::Recording;
 use manometer_measure::samples::SampleWriter;
+use manometer_measure::{Directory, Recording};
 use manometer_workload::command::ParserName;
 use manometer_workload::command::parser;
 use tempfile::TempDir;
@@ -130,8 +130,9 @@ impl Reader {
             Self::Recording(name @ "samples/primary.arrows") => {
                 let recording = Recording::open(&TEMPLATE.path().join("recording")).expect("a whole recording");
                 let samples = recording.samples("primary").expect("a whole series");
-                fs::create_dir(dir.path().join("samples")).expect("a directory can be made");
-                let mut stream = SampleWriter::create(&dir.path().join(name), &samples.columns).expect("a new file");
+                let files = Directory::open(dir.path()).expect("a directory can be made");
+                files.create_directory("samples").expect("a directory can be made");
+                let mut stream = SampleWriter::create(&files, name, &samples.columns).expect("a new file");
                 for (row, t_ns) in samples.t_ns.iter().enumerate() {
                     let values: Vec<Option<f64>> = samples.values.iter().map(|column| column[row]).collect();
                     stream.append(*t_ns, &values).expect("as many values as columns");

@@ -40,6 +40,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they damage"))]
+
 mod boot_id;
 pub mod columns;
 pub mod conductor;

@@ -1,12 +1,12 @@
 //! Locks of device directories and disks: one run at a time.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use manometer_measure::FileLock;
 use manometer_measure::host::{BlockDevice, device_of, layers_of};
+use manometer_measure::{Directory, FileLock};
 use rustix::fs::OFlags;
 
 /// The lock file in a directory. The lock ends with its process, however that ends.
@@ -55,9 +55,12 @@ pub enum LockError {
     },
 }
 
-/// The lock of a directory, until dropped.
+/// A directory that is held open and locked, until dropped.
 #[derive(Debug)]
-pub struct DirectoryLock(#[expect(dead_code, reason = "held until it is dropped")] FileLock);
+pub struct DirectoryLock {
+    directory: Directory,
+    _lock: FileLock,
+}
 
 impl DirectoryLock {
     /// Creates `directory` where it is missing, and locks it.
@@ -69,14 +72,19 @@ impl DirectoryLock {
             let path = path.to_owned();
             move |source| LockError::Io { path, source }
         };
-        fs::create_dir_all(directory).map_err(io(directory))?;
+        let held = Directory::create(directory).map_err(io(directory))?;
         let path = directory.join(LOCK_FILE);
-        let file = open_own(&path).map_err(io(&path))?;
+        let file = open_own(&held).map_err(io(&path))?;
         match lock_file(file) {
-            Ok(held) => Ok(Self(held)),
+            Ok(lock) => Ok(Self { directory: held, _lock: lock }),
             Err(FileLockError::Held(holder)) => Err(LockError::Held { path: directory.to_owned(), holder }),
             Err(FileLockError::Io(error)) => Err(io(&path)(error)),
         }
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
     }
 }
 
@@ -116,9 +124,10 @@ fn disks_below(device: &BlockDevice) -> Vec<BlockDevice> {
 }
 
 fn lock_disk(folder: &Path, disk: &BlockDevice, directory: &Path) -> Result<FileLock, LockError> {
-    let path = folder.join(format!("manometer-{}-{}.lock", disk.major, disk.minor));
+    let name = format!("manometer-{}-{}.lock", disk.major, disk.minor);
+    let path = folder.join(&name);
     let io = |source| LockError::Io { path: path.clone(), source };
-    let file = open_shared(&path).map_err(io)?;
+    let file = Directory::open(folder).and_then(|folder| open_shared(&folder, &name)).map_err(io)?;
     lock_file(file).map_err(|error| match error {
         FileLockError::Held(holder) => {
             LockError::DiskHeld { disk: disk.name.clone(), path: directory.to_owned(), holder }
@@ -128,15 +137,9 @@ fn lock_disk(folder: &Path, disk: &BlockDevice, directory: &Path) -> Result<File
 }
 
 /// Opens the lock file of a directory, which may be another user's: nothing that a link leads to is written to.
-fn open_own(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags).open(path);
+fn open_own(directory: &Directory) -> io::Result<File> {
     let not_a_lock = |what: &str| io::Error::other(format!("it is {what}, not a lock file: remove it"));
-    let file = file.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-        Some(rustix::io::Errno::LOOP) => not_a_lock("a symbolic link"),
-        _ => error,
-    })?;
+    let file = directory.open_file(LOCK_FILE, OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK)?;
     let facts = file.metadata()?;
     match (facts.is_file(), facts.nlink()) {
         (true, 1) => Ok(file),
@@ -147,17 +150,15 @@ fn open_own(path: &Path) -> io::Result<File> {
 
 /// Opens a lock file for all users in a world-writable folder. No symbolic link is followed, and an existing file is
 /// opened as it is, because the kernel refuses to create it again in another user's name.
-fn open_shared(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    let open =
-        |create: bool| OpenOptions::new().read(true).write(true).create_new(create).custom_flags(flags).open(path);
-    match open(false) {
+fn open_shared(folder: &Directory, name: &str) -> io::Result<File> {
+    let open = || folder.open_file(name, OFlags::RDWR);
+    match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
-    match open(true) {
+    match folder.create_new(name) {
         Ok(file) => file.set_permissions(Permissions::from_mode(0o666)).map(|()| file),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(false),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(),
         Err(error) => Err(error),
     }
 }
@@ -204,7 +205,7 @@ mod tests {
         fs::write(&file, "precious").unwrap();
         let refused = || DirectoryLock::take(&dir.path().join("data")).unwrap_err().to_string();
         std::os::unix::fs::symlink(&file, &lock).unwrap();
-        assert!(refused().contains("it is a symbolic link, not a lock file"));
+        assert!(refused().contains(".manometer.lock is a symbolic link or behind one"), "{}", refused());
         fs::remove_file(&lock).unwrap();
         fs::hard_link(&file, &lock).unwrap();
         assert!(refused().contains("it is a hard link to another file"));

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::Directory;
 use manometer_target::engine::directory::DatabaseManifest;
 
 use crate::definition::Experiment;
@@ -85,31 +86,39 @@ pub(crate) fn check_device_directory(experiment: &Experiment) -> Result<(), Plac
             return Err(PlaceError::NoStorage { path: directory.clone(), kind });
         }
     }
-    if let Err(error) = fs::metadata(directory) {
-        return if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(failed(error)) };
+    match Directory::open(directory) {
+        Ok(held) => check_entries(experiment, &held),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(error)),
     }
-    check_owner(experiment, directory)?;
+}
+
+/// Checks the owners of the device directory of `experiment`, held open, and of what the run writes to there.
+///
+/// # Errors
+/// As those of [`check_device_directory`].
+pub(crate) fn check_entries(experiment: &Experiment, directory: &Directory) -> Result<(), PlaceError> {
+    let failed = |source| PlaceError::Io { path: directory.path().to_owned(), source };
     let is_written = |name: &str| name.starts_with(OWN_FILES) || experiment.workload(name).is_some();
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        if !entry.file_name().to_str().is_some_and(is_written) {
+    let owner = directory.owner().map_err(failed)?;
+    check_owner(experiment, directory.path(), owner)?;
+    for (name, kind) in directory.entries().map_err(failed)? {
+        if !name.to_str().is_some_and(is_written) {
             continue;
         }
-        if is_link {
-            return Err(PlaceError::Link { path: entry.path() });
+        let path = directory.path().join(&name);
+        if kind.is_symlink() {
+            return Err(PlaceError::Link { path });
         }
-        check_owner(experiment, &entry.path())?;
+        check_owner(experiment, &path, directory.facts(&name).map_err(failed)?.st_uid)?;
     }
     Ok(())
 }
 
 /// Refuses what belongs to another user, if this is root.
-fn check_owner(experiment: &Experiment, path: &Path) -> Result<(), PlaceError> {
-    let Ok(facts) = fs::metadata(path) else { return Ok(()) };
-    let is_foreign = rustix::process::geteuid().is_root() && facts.uid() != 0;
-    if is_foreign && !experiment.foreign_owner {
-        return Err(PlaceError::Foreign { path: path.to_owned(), owner: facts.uid() });
+fn check_owner(experiment: &Experiment, path: &Path, owner: u32) -> Result<(), PlaceError> {
+    if rustix::process::geteuid().is_root() && owner != 0 && !experiment.foreign_owner {
+        return Err(PlaceError::Foreign { path: path.to_owned(), owner });
     }
     Ok(())
 }
@@ -119,7 +128,9 @@ fn check_owner(experiment: &Experiment, path: &Path) -> Result<(), PlaceError> {
 /// # Errors
 /// It is.
 pub fn check_out(experiment: &Experiment, out: &Path) -> Result<(), PlaceError> {
-    check_owner(experiment, out)?;
+    if let Ok(facts) = fs::metadata(out) {
+        check_owner(experiment, out, facts.uid())?;
+    }
     let Ok(out) = std::path::absolute(out) else { return Ok(()) };
     let existing = out.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));
     let resolved = existing.map_or_else(

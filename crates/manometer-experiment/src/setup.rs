@@ -10,8 +10,6 @@ use manometer_session::protocol::DatabaseReuse;
 pub struct RunSetup<'a> {
     /// The program whose verb `worker` runs a workload.
     pub program: PathBuf,
-    /// The folder of the recording, which is empty or does not exist. A preparation does not use it.
-    pub out: PathBuf,
     /// Whether suitable databases and files of another experiment may be used.
     pub reuse: bool,
     /// The folders whose data an earlier run of this command created: they may be replaced.

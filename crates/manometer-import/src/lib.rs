@@ -21,6 +21,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they damage"))]
+
 mod conversion;
 mod findings;
 mod format;

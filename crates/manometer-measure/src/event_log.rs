@@ -1,11 +1,10 @@
 //! Reads `events.jsonl`. A line that cannot be read is damage and is left out; those after it are read.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
+use crate::directory::Directory;
 use crate::event::EventLine;
-use crate::{json_line, regular_file};
+use crate::json_line;
 
 /// A line as it is written: its number, from 0, shows lines that are lost, doubled or exchanged.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,6 +15,9 @@ struct NumberedLine {
     #[serde(default)]
     line_number: Option<u64>,
 }
+
+/// The file's name in the recording.
+pub(crate) const FILE: &str = "events.jsonl";
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 1 << 30;
@@ -36,12 +38,12 @@ pub(crate) struct EventLog {
     pub(crate) has_sums: bool,
 }
 
-/// The events in the file at `path`; what cannot be read is added to `damage`.
-pub(crate) fn read(path: &Path, damage: &mut Vec<String>) -> EventLog {
-    match regular_file::read(path, MOST_BYTES) {
+/// The events in the recording `files`; what cannot be read is added to `damage`.
+pub(crate) fn read(files: &Directory, damage: &mut Vec<String>) -> EventLog {
+    match files.read_all(FILE, MOST_BYTES) {
         Ok(bytes) => parse(&bytes, damage),
         Err(error) => {
-            damage.push(format!("events.jsonl: {error}"));
+            damage.push(format!("{FILE}: {error}"));
             EventLog::default()
         }
     }
@@ -75,11 +77,11 @@ fn parse(bytes: &[u8], damage: &mut Vec<String>) -> EventLog {
         };
         damaged_lines += 1;
         if damaged_lines <= MAX_NAMED {
-            damage.push(format!("events.jsonl, line {} {reason}", index + 1));
+            damage.push(format!("{FILE}, line {} {reason}", index + 1));
         }
     }
     if damaged_lines > MAX_NAMED {
-        damage.push(format!("events.jsonl: {} more lines are damaged", damaged_lines - MAX_NAMED));
+        damage.push(format!("{FILE}: {} more lines are damaged", damaged_lines - MAX_NAMED));
     }
     log
 }

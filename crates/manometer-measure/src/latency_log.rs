@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use hdrhistogram::serialization::V2Serializer;
@@ -35,11 +34,11 @@ pub struct LatencyLogWriter {
 }
 
 impl LatencyLogWriter {
-    /// Creates a log at `path` for a recording that began at `start`.
+    /// Begins a log in the empty `file` for a recording that began at `start`.
     ///
     /// # Errors
-    /// The file cannot be created or written.
-    pub fn create(path: &Path, start: WallAnchor) -> io::Result<Self> {
+    /// The file cannot be written.
+    pub fn begin(mut file: File, start: WallAnchor) -> io::Result<Self> {
         let started = UNIX_EPOCH + Duration::from_nanos(start.unix_ns);
         let mut header = Vec::new();
         IntervalLogWriterBuilder::new()
@@ -48,7 +47,6 @@ impl LatencyLogWriter {
             .with_base_time(started)
             .with_max_value_divisor(NS_PER_MS)
             .begin_log_with(&mut header, &mut V2Serializer::new())?;
-        let mut file = File::create_new(path)?;
         file.write_all(&header)?;
         Ok(Self { file, start_ns: start.monotonic_ns, next_line: 0 })
     }
@@ -168,20 +166,19 @@ pub struct LatencyLog {
 }
 
 impl LatencyLog {
-    /// Reads a log up to its first damaged line.
+    /// Reads the log in `file` up to its first damaged line.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(path: &Path) -> io::Result<Self> {
-        Ok(Self::parse(&regular_file::read(path, MOST_BYTES)?, Some(0)))
+    pub fn read(file: File) -> io::Result<Self> {
+        Ok(Self::parse(&regular_file::read_whole(file, MOST_BYTES)?, Some(0)))
     }
 
-    /// Reads the lines within the last `bytes` of a log, for a view of a run that still writes it.
+    /// Reads the lines within the last `bytes` of the log in `file`, for a view of a run that still writes it.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read_end(path: &Path, bytes: u64) -> io::Result<Self> {
-        let mut file = regular_file::open(path)?;
+    pub fn read_end(mut file: File, bytes: u64) -> io::Result<Self> {
         let skipped = file.metadata()?.len().saturating_sub(bytes);
         file.seek(SeekFrom::Start(skipped))?;
         let mut end = Vec::new();
@@ -274,12 +271,14 @@ impl LatencyLog {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     const START: WallAnchor = WallAnchor { monotonic_ns: 1_000_000_000, unix_ns: 1_700_000_000_000_000_000 };
 
     fn log(path: &Path) {
-        let mut writer = LatencyLogWriter::create(path, START).unwrap();
+        let mut writer = LatencyLogWriter::begin(File::create(path).unwrap(), START).unwrap();
         for second in 1..=4 {
             let begin_ns = second * 1_000_000_000;
             let mut histogram = LatencyHistogram::new();
@@ -294,7 +293,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.hlog");
         log(&path);
-        let log = LatencyLog::read(&path).unwrap();
+        let log = LatencyLog::read(File::open(&path).unwrap()).unwrap();
         assert!(!log.truncated);
         assert_eq!(log.operations(), ["read", "update"]);
         assert_eq!(log.between("read", 1.0, 3.0).len(), 20);
@@ -311,14 +310,14 @@ mod tests {
         log(&path);
         let bytes = std::fs::read(&path).unwrap();
         let last_line = bytes[..bytes.len() - 1].iter().rev().take_while(|byte| **byte != b'\n').count() as u64 + 1;
-        let read = |bytes| LatencyLog::read_end(&path, bytes).unwrap();
+        let read = |bytes| LatencyLog::read_end(File::open(&path).unwrap(), bytes).unwrap();
         assert_eq!(read(last_line - 1).intervals.len(), 0, "a part of a line");
         assert_eq!(read(last_line + 1).intervals.len(), 1);
         assert_eq!(
             (read(last_line + 1).operations(), read(last_line + 1).truncated),
             (vec!["update".to_owned()], false)
         );
-        assert_eq!(read(u64::MAX >> 1), LatencyLog::read(&path).unwrap());
+        assert_eq!(read(u64::MAX >> 1), LatencyLog::read(File::open(&path).unwrap()).unwrap());
     }
 
     #[test]
@@ -330,7 +329,7 @@ mod tests {
         let mut lines_before = 0;
         for length in 0..=bytes.len() {
             std::fs::write(&cut, &bytes[..length]).unwrap();
-            let lines = LatencyLog::read(&cut).unwrap().intervals.len();
+            let lines = LatencyLog::read(File::open(&cut).unwrap()).unwrap().intervals.len();
             assert!(lines >= lines_before);
             lines_before = lines;
         }
@@ -339,8 +338,7 @@ mod tests {
 
     #[test]
     fn an_operation_that_would_break_the_line_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut writer = LatencyLogWriter::create(&dir.path().join("a.hlog"), START).unwrap();
+        let mut writer = LatencyLogWriter::begin(tempfile::tempfile().unwrap(), START).unwrap();
         assert!(writer.append("a,b", 0, 1, &LatencyHistogram::new()).is_err());
     }
 }

@@ -14,11 +14,14 @@
 //! assert!(latencies.quantile_ns(0.99).is_some_and(|p99_ns| p99_ns >= 2_000_000));
 //! ```
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they damage"))]
+
 pub mod autocorrelation;
 pub mod capture;
 mod catch_panic;
 pub mod clock;
 pub mod clock_offset;
+pub mod directory;
 pub mod dispatch;
 pub mod doctor;
 mod encoded_counts;
@@ -50,6 +53,7 @@ pub mod suggest;
 pub mod units;
 
 pub use clock::{Clock, ManualClock, MonotonicClock};
+pub use directory::Directory;
 pub use dispatch::{Dispatch, ReplayOutcome, SentAs};
 pub use event::{Event, EventLine, Severity};
 pub use file_lock::FileLock;

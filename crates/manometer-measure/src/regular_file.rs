@@ -1,4 +1,4 @@
-//! Files that others wrote. They are read only if they are regular: a pipe would wait for a writer, and a device never ends.
+//! Files that a user names. They are read only if they are regular: a pipe would wait for a writer, and a device never ends.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,8 +8,14 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 /// Opens the regular file at `path`. A pipe does not hold it up, nor does a file of the kernel that waits for what comes.
+#[expect(clippy::disallowed_methods, reason = "it is read, and its user has named it")]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    check(file)
+}
+
+/// The file itself, if it is regular.
+pub(crate) fn check(file: File) -> io::Result<File> {
     if file.metadata()?.is_file() {
         return Ok(file);
     }
@@ -21,8 +27,13 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It cannot be read, is not a regular file, or is larger.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    read_whole(open(path)?, most_bytes)
+}
+
+/// Reads `file`, which has at most `most_bytes`.
+pub(crate) fn read_whole(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take(most_bytes + 1).read_to_end(&mut bytes)?;
+    file.take(most_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most_bytes} bytes")));
     }

@@ -23,7 +23,7 @@ use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
 
 use crate::catch_panic::catch_panic;
-use crate::regular_file;
+use crate::directory::Directory;
 
 /// The column of every series: the end of the interval.
 const TIME: &str = "t_ns";
@@ -40,9 +40,9 @@ const MOST_STREAM_BYTES: u64 = 16 << 30;
 /// A message's entry among the checksums: its length and its CRC-32C, of four bytes each, the lowest first.
 const SUM_BYTES: usize = 8;
 
-/// The file with the checksums of the stream at `path`, one for each of its messages.
-pub(crate) fn sums_path(path: &Path) -> PathBuf {
-    path.with_extension("crc32c")
+/// The file with the checksums of the stream `name`, one for each of its messages.
+pub(crate) fn sums_name(name: &str) -> PathBuf {
+    Path::new(name).with_extension("crc32c")
 }
 
 /// A sample series that cannot be written or read.
@@ -118,18 +118,18 @@ pub struct SampleWriter {
 }
 
 impl SampleWriter {
-    /// Creates a series of `columns` at `path`.
+    /// Creates a series of `columns`, the file `name` of `directory`.
     ///
     /// # Errors
     /// The file cannot be created or written.
-    pub fn create(path: &Path, columns: &[Column]) -> Result<Self, SamplesError> {
+    pub fn create(directory: &Directory, name: &str, columns: &[Column]) -> Result<Self, SamplesError> {
         let mut fields = vec![Field::new(TIME, DataType::UInt64, false)];
         fields.extend(columns.iter().map(field));
         let schema = Arc::new(Schema::new(fields));
         // Each row is a batch: the usual padding to 64 bytes would be most of the file.
         let options = IpcWriteOptions::try_new(ALIGNMENT_BYTES, false, MetadataVersion::V5)?;
         let stream = StreamWriter::try_new_with_options(Vec::new(), &schema, options)?;
-        let (file, sums) = (File::create_new(path)?, File::create_new(sums_path(path))?);
+        let (file, sums) = (directory.create_new(name)?, directory.create_new(sums_name(name))?);
         let mut writer = Self { stream, schema, file, sums };
         writer.write_message()?;
         Ok(writer)
@@ -233,18 +233,18 @@ impl Samples {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Reads an Arrow stream up to any damage: to the first message that contradicts its checksum. The streams of earlier
+    /// Reads the Arrow stream `name` of `directory` up to any damage: to the first message that contradicts its checksum. The streams of earlier
     /// versions have none, and are read as far as they can be decoded.
     ///
     /// # Errors
     /// The file cannot be read, or is not a sample series.
-    pub fn read_stream(path: &Path) -> Result<Self, SamplesError> {
+    pub fn read_stream(directory: &Directory, name: &str) -> Result<Self, SamplesError> {
         // First the checksums: a run that is still going adds one after each message.
-        let sums = match regular_file::read(&sums_path(path), MOST_STREAM_BYTES) {
+        let sums = match directory.read_all(sums_name(name), MOST_STREAM_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             sums => Some(sums?),
         };
-        let mut stream = regular_file::read(path, MOST_STREAM_BYTES)?;
+        let mut stream = directory.read_all(name, MOST_STREAM_BYTES)?;
         let written = stream.len();
         let (verified, damaged) = sums.map_or((written, false), |sums| verified_bytes(&stream, &sums));
         stream.truncate(verified);
@@ -283,24 +283,24 @@ impl Samples {
     ///
     /// # Errors
     /// The file cannot be read, or is not a sample series.
-    pub fn read_parquet(path: &Path) -> Result<Self, SamplesError> {
-        Self::read_parquet_columns(path, |_| true)
+    pub fn read_parquet(file: File) -> Result<Self, SamplesError> {
+        Self::read_parquet_columns(file, |_| true)
     }
 
     /// Reads the columns of a Parquet file for which `is_wanted` holds: the others take no memory.
     ///
     /// # Errors
     /// As those of [`Self::read_parquet`].
-    pub fn read_parquet_columns(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, SamplesError> {
-        without_panic(|| Self::decode_parquet(path, is_wanted, |_| ()))
+    pub fn read_parquet_columns(file: File, is_wanted: impl Fn(&str) -> bool) -> Result<Self, SamplesError> {
+        without_panic(|| Self::decode_parquet(file, is_wanted, |_| ()))
     }
 
     /// Whether all of a Parquet file can be read; keeps none of it in memory.
     ///
     /// # Errors
     /// As those of [`Self::read_parquet`].
-    pub fn check_parquet(path: &Path) -> Result<(), SamplesError> {
-        without_panic(|| Self::decode_parquet(path, |_| true, Self::forget_rows)).map(drop)
+    pub fn check_parquet(file: File) -> Result<(), SamplesError> {
+        without_panic(|| Self::decode_parquet(file, |_| true, Self::forget_rows)).map(drop)
     }
 
     fn forget_rows(&mut self) {
@@ -310,12 +310,12 @@ impl Samples {
 
     /// Does `after` each batch.
     fn decode_parquet(
-        path: &Path,
+        file: File,
         is_wanted: impl Fn(&str) -> bool,
         after: impl Fn(&mut Self),
     ) -> Result<Self, SamplesError> {
         let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
-        let reader = ParquetRecordBatchReaderBuilder::try_new(regular_file::open(path)?).map_err(format)?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(format)?;
         let fields = reader.schema().fields().iter().enumerate();
         let wanted = fields.filter(|(at, field)| *at == 0 || is_wanted(field.name())).map(|(at, _)| at);
         let wanted = ProjectionMask::roots(reader.parquet_schema(), wanted);
@@ -335,11 +335,11 @@ impl Samples {
         (self.columns, self.values) = columns.filter(|(column, _)| is_wanted(&column.name)).unzip();
     }
 
-    /// Writes the whole series as Parquet.
+    /// Writes the whole series as Parquet to the empty `file`.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write_parquet(&self, path: &Path) -> Result<(), SamplesError> {
+    pub fn write_parquet(&self, file: File) -> Result<(), SamplesError> {
         let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
         let mut fields = vec![Field::new(TIME, DataType::UInt64, false)];
         fields.extend(self.columns.iter().map(field));
@@ -348,7 +348,7 @@ impl Samples {
         columns.extend(self.values.iter().map(|column| Arc::new(Float64Array::from(column.clone())) as ArrayRef));
         let batch = RecordBatch::try_new(schema.clone(), columns)?;
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-        let mut writer = ArrowWriter::try_new(File::create(path)?, schema, Some(properties)).map_err(format)?;
+        let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(format)?;
         writer.write(&batch).map_err(format)?;
         let file = writer.into_inner().map_err(format)?;
         Ok(file.sync_all()?)
@@ -421,8 +421,18 @@ mod tests {
         vec![Column::new("read.operations", ""), Column::new("read.bytes", "B").meaning(meaning).from("/proc/1/io")]
     }
 
+    fn read_stream(path: &Path) -> Result<Samples, SamplesError> {
+        let (directory, name) = Directory::holding(path).unwrap();
+        Samples::read_stream(&directory, name.to_str().unwrap())
+    }
+
+    fn sums_path(path: &Path) -> PathBuf {
+        path.with_file_name(sums_name(path.file_name().unwrap().to_str().unwrap()))
+    }
+
     fn write(path: &Path, rows: u64) -> SampleWriter {
-        let mut writer = SampleWriter::create(path, &columns()).unwrap();
+        let (directory, name) = Directory::holding(path).unwrap();
+        let mut writer = SampleWriter::create(&directory, name.to_str().unwrap(), &columns()).unwrap();
         for row in 0..rows {
             writer.append(row * 1_000, &[Some(row as f64), None]).unwrap();
         }
@@ -436,12 +446,12 @@ mod tests {
         let writer = write(&path, 3);
         let begun = dir.path().join("b.arrows");
         let _writer = write(&begun, 0);
-        assert_eq!(Samples::read_stream(&begun).unwrap().columns, columns());
-        let living = Samples::read_stream(&path).unwrap();
+        assert_eq!(read_stream(&begun).unwrap().columns, columns());
+        let living = read_stream(&path).unwrap();
         assert_eq!(living.t_ns, [0, 1_000, 2_000]);
         assert!(living.truncated, "the stream has no end yet");
         writer.finish().unwrap();
-        let ended = Samples::read_stream(&path).unwrap();
+        let ended = read_stream(&path).unwrap();
         assert!(!ended.truncated);
         assert_eq!(ended.column("read.operations").unwrap(), [Some(0.0), Some(1.0), Some(2.0)]);
         assert_eq!(ended.column("read.bytes").unwrap(), [None, None, None]);
@@ -468,10 +478,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (stream, parquet) = (dir.path().join("a.arrows"), dir.path().join("a.parquet"));
         write(&stream, 100).finish().unwrap();
-        let samples = Samples::read_stream(&stream).unwrap();
-        samples.write_parquet(&parquet).unwrap();
-        assert_eq!(Samples::read_parquet(&parquet).unwrap(), samples);
-        let one = Samples::read_parquet_columns(&parquet, |name| name == "read.bytes").unwrap();
+        let samples = read_stream(&stream).unwrap();
+        samples.write_parquet(File::create(&parquet).unwrap()).unwrap();
+        assert_eq!(Samples::read_parquet(File::open(&parquet).unwrap()).unwrap(), samples);
+        let one = Samples::read_parquet_columns(File::open(&parquet).unwrap(), |name| name == "read.bytes").unwrap();
         assert_eq!((&one.t_ns, &one.columns[..]), (&samples.t_ns, &columns()[1..]));
         assert_eq!(one.values, samples.values[1..]);
     }
@@ -488,7 +498,7 @@ mod tests {
         let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), schema, None).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
-        Samples::read_parquet(&path)
+        Samples::read_parquet(File::open(&path).unwrap())
     }
 
     fn times(times: &[Option<u64>]) -> (&'static str, ArrayRef) {
@@ -518,7 +528,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.arrows");
         write(&path, 20).finish().unwrap();
-        let whole = Samples::read_stream(&path).unwrap();
+        let whole = read_stream(&path).unwrap();
         for file in [path.clone(), sums_path(&path)] {
             let bytes = std::fs::read(&file).unwrap();
             for at in (0..bytes.len()).step_by(3) {
@@ -527,7 +537,7 @@ mod tests {
                 zeroed[at..].fill(0);
                 for damaged in [flipped, zeroed].into_iter().filter(|damaged| *damaged != bytes) {
                     std::fs::write(&file, damaged).unwrap();
-                    let Ok(read) = Samples::read_stream(&path) else { continue };
+                    let Ok(read) = read_stream(&path) else { continue };
                     let rows = read.t_ns.len();
                     assert!(read.truncated, "{}, byte {at}", file.display());
                     assert_eq!(read.t_ns, whole.t_ns[..rows]);
@@ -551,7 +561,7 @@ mod tests {
             zeroed[at..].fill(0);
             for damaged in [flipped, zeroed] {
                 std::fs::write(&path, damaged).unwrap();
-                let _ = Samples::read_stream(&path);
+                let _ = read_stream(&path);
             }
         }
     }
@@ -565,7 +575,7 @@ mod tests {
         let mut rows_before = 0;
         for length in 0..bytes.len() {
             std::fs::write(&cut, &bytes[..length]).unwrap();
-            let Ok(samples) = Samples::read_stream(&cut) else { continue };
+            let Ok(samples) = read_stream(&cut) else { continue };
             assert!(samples.t_ns.len() >= rows_before, "a longer file holds fewer rows");
             assert!(samples.values.iter().all(|column| column.len() == samples.t_ns.len()));
             rows_before = samples.t_ns.len();

@@ -23,7 +23,8 @@ const NS_PER_US: f64 = 1e3;
 /// Writes the document `name` of the recording in `dir`, such as `plan.json`, with its checksum.
 #[pyfunction]
 pub(crate) fn write_document(dir: PathBuf, name: &str, text: &str) -> PyResult<()> {
-    measure::recording::write_document(&dir, name, text.as_bytes()).map_err(error::recording)
+    let files = measure::Directory::open(&dir).map_err(|source| measure::RecordingError::Io { path: dir, source });
+    files.and_then(|files| measure::recording::write_document(&files, name, text.as_bytes())).map_err(error::recording)
 }
 
 /// A recording, analysed when first needed.

@@ -1,7 +1,7 @@
 //! A recording that ships with the program, for `manometer report demo`, Python and the notebooks.
 
-use std::fs;
-use std::io;
+use manometer_measure::Directory;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 /// Its files by their paths, compiled in.
@@ -41,11 +41,11 @@ const FILES: &[(&str, &[u8])] = files! {
 /// # Errors
 /// The directory exists, or a file cannot be written.
 pub fn write_demo(folder: &Path) -> io::Result<()> {
-    fs::create_dir(folder)?;
+    let (parent, name) = Directory::holding(folder)?;
+    let folder = parent.create_directory(name)?;
     for (name, content) in FILES {
-        let path = folder.join(name);
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(path, content)?;
+        folder.ensure_directory(Path::new(name).parent().unwrap_or(Path::new("")))?;
+        folder.create_new(name)?.write_all(content)?;
     }
     Ok(())
 }

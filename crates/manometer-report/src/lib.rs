@@ -19,6 +19,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they damage"))]
+
 mod charts;
 mod demo;
 mod downsample;

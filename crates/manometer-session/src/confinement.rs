@@ -1,12 +1,12 @@
 //! Confinement: a worker writes below its device directory, and to few places of the system, whatever a link in the directory or
 //! an option of an engine leads to. The kernel's Landlock enforces it, without root.
 
-use std::fs;
 use std::path::Path;
 
 use landlock::{
     ABI, AccessFs, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, path_beneath_rules,
 };
+use manometer_measure::Directory;
 
 /// Devices and settings of the kernel, which have permissions of their own.
 const SYSTEM: [&str; 3] = ["/dev", "/proc", "/sys"];
@@ -27,7 +27,7 @@ pub(crate) fn confine(directory: &Path, name: &str) -> Result<bool, String> {
             folder.display()
         ));
     }
-    fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Directory::create(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     restrict(directory).map_err(|error| format!("it cannot be confined to {}: {error}", directory.display()))
 }
 

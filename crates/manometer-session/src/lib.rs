@@ -46,6 +46,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they damage"))]
+
 mod confinement;
 pub mod control;
 pub mod controller;

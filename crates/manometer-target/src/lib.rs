@@ -16,5 +16,7 @@
 //! # }
 //! ```
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they damage"))]
+
 pub mod engine;
 pub mod file;

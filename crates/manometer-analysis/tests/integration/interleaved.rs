@@ -207,7 +207,7 @@ fn samples_that_are_missing_within_blocks_are_missing_time() {
         let w1 = &find(&summary, "w1").blocks;
         let is_lost = |t_ns: u64| w1.iter().any(|block| t_ns == at(block.end_s as u64));
         let path = dir.path().join("samples/db.parquet");
-        let mut samples = Samples::read_parquet(&path).unwrap();
+        let mut samples = Samples::read_parquet(std::fs::File::open(&path).unwrap()).unwrap();
         if are_null {
             let requests = samples.columns.iter().position(|column| column.name == "read.requests").unwrap();
             let rows = samples.t_ns.iter().zip(&mut samples.values[requests]);
@@ -216,7 +216,7 @@ fn samples_that_are_missing_within_blocks_are_missing_time() {
             let kept: Vec<usize> = (0..samples.t_ns.len()).filter(|row| !is_lost(samples.t_ns[*row])).collect();
             samples = samples.rows(&kept);
         }
-        samples.write_parquet(&path).unwrap();
+        samples.write_parquet(std::fs::File::create(&path).unwrap()).unwrap();
         remove_checksums(dir.path());
         let summary = summarise(&open(dir.path()));
         let missing = finding(&summary, "samples-missing").unwrap();

@@ -36,9 +36,9 @@ fn recorded(plan: &Plan, under_pressure: f64, change: impl Fn(&mut Samples)) -> 
 
 fn change_samples(dir: &Path, change: impl Fn(&mut Samples)) {
     let path = dir.join("samples/db.parquet");
-    let mut samples = Samples::read_parquet(&path).unwrap();
+    let mut samples = Samples::read_parquet(std::fs::File::open(&path).unwrap()).unwrap();
     change(&mut samples);
-    samples.write_parquet(&path).unwrap();
+    samples.write_parquet(std::fs::File::create(&path).unwrap()).unwrap();
     remove_checksums(dir);
 }
 
@@ -140,9 +140,9 @@ fn without_a_primary_the_neighbours_samples_are_counted() {
     plan.phases.iter().for_each(|phase| run.phase(phase, 1.0, 100, 80.0));
     run.writer.finish(crate::synthetic::at(run.second), RunStatus::Complete).unwrap();
     let path = dir.path().join("samples/writer.parquet");
-    let mut samples = Samples::read_parquet(&path).unwrap();
+    let mut samples = Samples::read_parquet(std::fs::File::open(&path).unwrap()).unwrap();
     column(&mut samples, "write.bytes")[PHASE_S..PHASE_S + 48].fill(None);
-    samples.write_parquet(&path).unwrap();
+    samples.write_parquet(std::fs::File::create(&path).unwrap()).unwrap();
     remove_checksums(dir.path());
     let summary = summarise(&open(dir.path()));
     let missing = finding(&summary, "samples-missing");

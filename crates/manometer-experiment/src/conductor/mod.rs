@@ -9,15 +9,15 @@ mod run;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use manometer_measure::Directory;
 use manometer_measure::event::RunStatus;
-use manometer_measure::recording::OutDirectory;
 
 pub use error::RunError;
 
 use crate::definition::Experiment;
 use crate::isolate;
 use crate::lock::DirectoryLock;
-use crate::place::check_device_directory;
+use crate::place::{check_device_directory, check_entries};
 use crate::prepare::disk_fit::record_fit;
 use crate::prepare::ledger::Ledger;
 use crate::prepare::{self, PrepareScope, PreparedRun};
@@ -33,7 +33,7 @@ pub fn check(experiment: &Experiment, reuse: bool) -> Result<(), RunError> {
     Ok(prepare::check_space(experiment, reuse)?)
 }
 
-/// Prepares and runs `experiment`, whose sweep is resolved, and leaves a recording in `setup.out`. The folders whose data
+/// Prepares and runs `experiment`, whose sweep is resolved, and leaves a recording in the empty folder `out`. The folders whose data
 /// belong to this command afterwards are added to `created`, also where the run ends in an error: the run created these
 /// data, or used data prepared for it.
 ///
@@ -43,13 +43,12 @@ pub fn check(experiment: &Experiment, reuse: bool) -> Result<(), RunError> {
 pub fn run(
     experiment: &Experiment,
     setup: &RunSetup<'_>,
+    out: &Directory,
     created: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(ProgressUpdate<'_>),
 ) -> Result<RunStatus, RunError> {
-    // Preparing may take hours: an unusable output folder is reported first.
-    let _directory = OutDirectory::create(&setup.out)?;
     with_ledger(experiment, |ledger| {
-        let outcome = prepare_and_run(experiment, setup, ledger, created, watch);
+        let outcome = prepare_and_run(experiment, setup, out, ledger, created, watch);
         let restored = prepare::restore_power_states(ledger);
         let status = outcome?;
         restored?;
@@ -60,6 +59,7 @@ pub fn run(
 fn prepare_and_run(
     experiment: &Experiment,
     setup: &RunSetup<'_>,
+    out: &Directory,
     ledger: &mut Ledger,
     created: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(ProgressUpdate<'_>),
@@ -67,7 +67,7 @@ fn prepare_and_run(
     let mut prepared = prepare::prepare(experiment, setup, ledger, PrepareScope::Run, created, watch)?;
     prepared.findings.extend(prepare::disable_power_states(experiment, ledger)?);
     created.extend(prepared.folders.iter().cloned());
-    run::run(experiment, setup, &prepared, ledger, created, watch)
+    run::run(experiment, setup, out, &prepared, ledger, created, watch)
 }
 
 /// Creates all data that a run of `experiment` starts with and prepares the device, without running it.
@@ -91,9 +91,11 @@ fn with_ledger<T>(
     work: impl FnOnce(&mut Ledger) -> Result<T, RunError>,
 ) -> Result<T, RunError> {
     check_device_directory(experiment)?;
-    let _lock = DirectoryLock::take(&experiment.directory)?;
-    isolate::clean_up(&experiment.directory)?;
-    let mut ledger = prepare::open_ledger(&experiment.directory)?;
+    let lock = DirectoryLock::take(&experiment.directory)?;
+    // Another directory may have its path by now.
+    check_entries(experiment, lock.directory())?;
+    isolate::clean_up(lock.directory())?;
+    let mut ledger = prepare::open_ledger(lock.directory())?;
     record_fit(experiment, &mut ledger)?;
     work(&mut ledger)
 }

@@ -1,5 +1,7 @@
 //! The control groups of a run, `manometer-PID/WORKLOAD` in each hierarchy: created, entered, limited and removed.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel")]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -252,6 +254,8 @@ fn write(file: &Path, text: &str) -> Result<(), IsolateError> {
 mod tests {
     use manometer_testing::{Cause, skip};
 
+    use manometer_measure::Directory;
+
     use super::*;
 
     #[test]
@@ -280,7 +284,7 @@ mod tests {
         let Some(cgroups) = v1() else { return };
         let dir = tempfile::tempdir().unwrap();
         // No process has an id this large.
-        let mut settings = HostSettings::unchanged(dir.path());
+        let mut settings = HostSettings::unchanged(&Directory::open(dir.path()).unwrap());
         let tree = CgroupTree::create(&cgroups, CgroupVersion::V1, i32::MAX as u32, &mut settings).unwrap();
         let group = tree.create_group("writer").unwrap();
         let file = |file, text: &str| CgroupFile { controller: "blkio", file, text: text.to_owned() };

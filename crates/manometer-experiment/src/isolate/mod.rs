@@ -16,11 +16,10 @@ mod placement;
 mod run_isolation;
 mod unsupported;
 
-use std::path::Path;
-
 pub use error::IsolateError;
 use host::HostCapabilities;
 use host_settings::HostSettings;
+use manometer_measure::Directory;
 use manometer_measure::doctor::Cgroups;
 pub(crate) use placement::WorkerPlacement;
 pub(crate) use run_isolation::RunIsolation;
@@ -30,7 +29,7 @@ use crate::limits::Isolation;
 
 /// Removes the control groups of killed runs, and restores the host settings that a killed run in the device directory
 /// `directory`, whose lock is held, has changed.
-pub(crate) fn clean_up(directory: &Path) -> Result<(), IsolateError> {
+pub(crate) fn clean_up(directory: &Directory) -> Result<(), IsolateError> {
     cgroup::remove_leftovers(&Cgroups::read());
     HostSettings::restore_leftovers(directory)
 }

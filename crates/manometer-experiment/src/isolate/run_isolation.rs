@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use manometer_measure::Directory;
 use serde_json::{Value, json};
 
 use super::cgroup::{Cgroup, CgroupTree};
@@ -38,9 +39,9 @@ struct IsolatedWorkload {
 }
 
 impl RunIsolation {
-    /// Isolates the workloads of `experiment`. Leftovers of killed runs are removed already ([`super::clean_up`]).
-    pub(crate) fn begin(experiment: &Experiment) -> Result<Self, IsolateError> {
-        let mut host_settings = HostSettings::unchanged(&experiment.directory);
+    /// Isolates the workloads of `experiment`, whose device directory is `directory`. Leftovers of killed runs are removed already ([`super::clean_up`]).
+    pub(crate) fn begin(experiment: &Experiment, directory: &Directory) -> Result<Self, IsolateError> {
+        let mut host_settings = HostSettings::unchanged(directory);
         let isolated = |workload: &ExperimentWorkload| IsolatedWorkload {
             name: workload.name.clone(),
             isolation: workload.isolation,
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn a_worker_is_counted_and_limited_in_its_group_and_its_loss_is_reported() {
         let Some((dir, experiment)) = isolated_experiment() else { return };
-        let mut isolated = RunIsolation::begin(&experiment).unwrap();
+        let mut isolated = RunIsolation::begin(&experiment, &Directory::open(&experiment.directory).unwrap()).unwrap();
         let (group, disk) = (blkio(&isolated), isolated.disk.clone());
         let bound = || fs::read_to_string(group.join("blkio.throttle.read_bps_device")).unwrap();
         assert_eq!(bound(), format!("{disk} {}\n", 64 << 20));

@@ -177,7 +177,7 @@ mod tests {
         let mut run = experiment(dir.path().to_str().unwrap(), true, "64KiB");
         let (free, required_bytes) = (mount::free_bytes(dir.path()).unwrap(), 128 << 10);
         run.disk_fit = Some(DiskFit { factor: 1.0, available_bytes: free, required_bytes });
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         record_fit(&run, &mut ledger).unwrap();
         let known = ledger.entries().disk_fit(required_bytes).unwrap();
         let demands = [SpaceDemand { bytes: required_bytes, fixed_bytes: 0 }];
@@ -203,10 +203,10 @@ mod tests {
         let run = experiment(dir.path().to_str().unwrap(), true, "900TiB");
         let first = fit(run.clone());
         let other = DiskFit { factor: rounded_down(first.disk_fit.unwrap().factor * 0.9), ..first.disk_fit.unwrap() };
-        record_fit(&run.clone().fitted(Some(other)), &mut Ledger::open(dir.path()).unwrap()).unwrap();
+        record_fit(&run.clone().fitted(Some(other)), &mut Ledger::in_folder(dir.path())).unwrap();
         assert_eq!(fit(run.clone()).disk_fit, Some(other), "though it would be decided differently now");
         let tiny = DiskFit { factor: rounded_down(other.factor / 10.0), ..other };
-        record_fit(&run.clone().fitted(Some(tiny)), &mut Ledger::open(dir.path()).unwrap()).unwrap();
+        record_fit(&run.clone().fitted(Some(tiny)), &mut Ledger::in_folder(dir.path())).unwrap();
         assert!(fit(run).disk_fit.unwrap().factor > tiny.factor, "much more space is available");
     }
 

@@ -79,8 +79,8 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         until: StopCondition,
         begun: Option<PreparedData>,
     ) -> Result<(Option<SettleResult>, u64), PrepareError> {
-        let (directory, limit) = (&self.experiment.directory, self.experiment.write_budget);
-        let mut account = WriteAccount::open(self.ledger, directory, what, limit, MonotonicClock.now_ns())?;
+        let limit = self.experiment.write_budget;
+        let mut account = WriteAccount::open(self.ledger, what, limit, MonotonicClock.now_ns())?;
         let outcome = session(&mut self.stage, job, until, begun, &mut account);
         let bytes = account.written_bytes();
         let closed = account.close();
@@ -98,7 +98,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         let job = self.job(SCRATCH_FOLDER, settings, DatabaseReuse::Remake, self.experiment.seed);
         let what = if kind == Precondition::Sequential { "writing sequentially" } else { "writing randomly" };
         let filled = self.run_accounted("precondition", &job, StopCondition::Written(file_bytes, what), None);
-        let removed = remove_scratch(&self.experiment.directory);
+        let removed = remove_scratch(self.ledger.directory());
         let (_, bytes) = filled?;
         removed?;
         Ok(self.ledger.append(&id, LedgerEntry::Precondition { kind, bytes, ended: true })?)
@@ -179,8 +179,8 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     fn create_snapshot(&mut self) -> Result<(), PrepareError> {
         let Some(primary) = &self.experiment.primary else { return Ok(()) };
         let Some(data) = self.ledger.entries().prepared(&primary.name).cloned() else { return Ok(()) };
-        let (directory, engine) = (&self.experiment.directory, steps::engine_of(primary));
-        let created = self.copy_accounted(|check_stop| snapshot::create(directory, &data, engine, check_stop))?;
+        let (directory, engine) = (self.ledger.directory().clone(), steps::engine_of(primary));
+        let created = self.copy_accounted(|check_stop| snapshot::create(&directory, &data, engine, check_stop))?;
         self.snapshot = Some(created.name());
         Ok(())
     }
@@ -188,13 +188,13 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     /// Restores the primary's database from its snapshot.
     fn restore_snapshot(&mut self) -> Result<(), PrepareError> {
         let Some(primary) = &self.experiment.primary else { return Ok(()) };
-        let directory = &self.experiment.directory;
-        let all = snapshots(directory);
+        let directory = self.ledger.directory().clone();
+        let all = snapshots(directory.path());
         let best = steps::best_match(&all, |one| &one.data, self.experiment, primary, self.setup.reuse);
         let Some(best) = best.cloned() else { return Ok(()) };
         let folder = self.experiment.folder(&primary.name);
         let ours = self.setup.created.contains(&folder) || self.created.contains(&folder);
-        self.copy_accounted(|check_stop| snapshot::restore(directory, &best, ours, check_stop))?;
+        self.copy_accounted(|check_stop| snapshot::restore(&directory, &best, ours, check_stop))?;
         self.ledger.append_prepared(best.data.clone())?;
         self.snapshot = Some(best.name());
         self.created.insert(folder);
@@ -208,7 +208,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     ) -> Result<T, PrepareError> {
         let (directory, limit) = (&self.experiment.directory, self.experiment.write_budget);
         let before = self.copies.map_or_else(|| SpaceUsage::of(directory), |copies| copies.before);
-        let mut account = WriteAccount::open(self.ledger, directory, "snapshot", limit, MonotonicClock.now_ns())?;
+        let mut account = WriteAccount::open(self.ledger, "snapshot", limit, MonotonicClock.now_ns())?;
         // This process writes the copies.
         account.add_process(std::process::id());
         let interrupted = self.stage.interrupted;

@@ -4,12 +4,12 @@
 //! a run that updates its bytes is never counted twice, whenever it is killed. An incomplete last line is ignored. The
 //! holder of the directory's lock writes; every process may read.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use manometer_measure::Span;
 use manometer_measure::clock::WallAnchor;
+use manometer_measure::{Directory, Span};
 use manometer_target::engine::directory::DatabaseManifest;
 use manometer_workload::settings::WorkloadSettings;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ use crate::definition::{DiskFit, Precondition};
 
 /// The name of the ledger in the device directory.
 pub const LEDGER_FILE: &str = ".manometer-ledger.jsonl";
+
+/// The largest ledger that is read.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// A ledger that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -168,8 +171,17 @@ impl LedgerEntries {
     /// # Errors
     /// It cannot be read, or a line other than the last is invalid.
     pub fn read(directory: &Path) -> Result<Self, LedgerError> {
-        let path = directory.join(LEDGER_FILE);
-        let text = match fs::read(&path) {
+        match Directory::open(directory) {
+            Ok(held) => Self::read_in(&held),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(LedgerError::Io { path: directory.join(LEDGER_FILE), source }),
+        }
+    }
+
+    /// As [`Self::read`], of a directory held open.
+    fn read_in(directory: &Directory) -> Result<Self, LedgerError> {
+        let path = directory.path().join(LEDGER_FILE);
+        let text = match directory.read_all(LEDGER_FILE, MOST_BYTES) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(LedgerError::Io { path, source }),
@@ -262,7 +274,7 @@ fn written(lines: &[LedgerLine]) -> u64 {
 /// A ledger open for writing.
 #[derive(Debug)]
 pub struct Ledger {
-    path: PathBuf,
+    directory: Directory,
     file: File,
     entries: LedgerEntries,
 }
@@ -272,32 +284,41 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be read or written, or has an invalid line.
-    pub fn open(directory: &Path) -> Result<Self, LedgerError> {
-        let entries = LedgerEntries::read(directory)?;
-        let path = directory.join(LEDGER_FILE);
-        let part = path.with_extension("part");
+    pub fn open(directory: &Directory) -> Result<Self, LedgerError> {
+        let entries = LedgerEntries::read_in(directory)?;
         let write = || -> io::Result<File> {
-            let mut file = File::create(&part)?;
-            for line in &entries.0 {
-                file.write_all(&line_bytes(line)?)?;
-            }
-            file.sync_all()?;
-            fs::rename(&part, &path)?;
-            File::open(directory)?.sync_all()?;
-            OpenOptions::new().append(true).open(&path)
+            let lines: Vec<Vec<u8>> = entries.0.iter().map(line_bytes).collect::<io::Result<_>>()?;
+            directory.replace(LEDGER_FILE, &lines.concat())?;
+            directory.sync()?;
+            directory.append(LEDGER_FILE)
         };
         match write() {
-            Ok(file) => Ok(Self { path, file, entries }),
-            Err(source) => Err(LedgerError::Io { path, source }),
+            Ok(file) => Ok(Self { directory: directory.clone(), file, entries }),
+            Err(source) => Err(LedgerError::Io { path: directory.path().join(LEDGER_FILE), source }),
         }
+    }
+
+    /// The ledger of the folder `path`.
+    #[cfg(test)]
+    pub(crate) fn in_folder(path: &Path) -> Self {
+        Self::open(&Directory::open(path).unwrap()).unwrap()
     }
 
     /// A ledger that cannot be written.
     #[cfg(test)]
     pub(super) fn on_full_disk() -> Self {
-        let path = PathBuf::from("/dev/full");
-        let file = OpenOptions::new().append(true).open(&path).unwrap();
-        Self { path, file, entries: LedgerEntries::default() }
+        let directory = Directory::open(Path::new("/dev")).unwrap();
+        let file = directory.append("full").unwrap();
+        Self { directory, file, entries: LedgerEntries::default() }
+    }
+
+    /// The device directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    fn error(&self, source: io::Error) -> LedgerError {
+        LedgerError::Io { path: self.directory.path().join(LEDGER_FILE), source }
     }
 
     /// Its valid entries.
@@ -311,7 +332,7 @@ impl Ledger {
     /// It cannot be written.
     pub fn append(&mut self, id: &str, entry: LedgerEntry) -> Result<(), LedgerError> {
         self.append_unsynced(id, entry)?;
-        self.file.sync_data().map_err(|source| LedgerError::Io { path: self.path.clone(), source })
+        self.file.sync_data().map_err(|source| self.error(source))
     }
 
     /// Appends the data of a workload durably.
@@ -330,7 +351,7 @@ impl Ledger {
     pub fn append_unsynced(&mut self, id: &str, entry: LedgerEntry) -> Result<(), LedgerError> {
         let line = LedgerLine { id: id.to_owned(), at_unix_s: WallAnchor::now().unix_s(), entry };
         let written = line_bytes(&line).and_then(|bytes| self.file.write_all(&bytes));
-        written.map_err(|source| LedgerError::Io { path: self.path.clone(), source })?;
+        written.map_err(|source| self.error(source))?;
         self.entries.put(line);
         Ok(())
     }
@@ -349,6 +370,8 @@ fn line_bytes(line: &LedgerLine) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn wrote(bytes: u64) -> LedgerEntry {
@@ -362,14 +385,14 @@ mod tests {
     #[test]
     fn the_last_line_of_each_id_is_valid() {
         let dir = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         for (id, bytes) in [("a", 1), ("b", 10), ("a", 5), ("a", 8)] {
             ledger.append(id, wrote(bytes)).unwrap();
         }
         assert_eq!(LedgerEntries::read(dir.path()).unwrap().written_bytes(), 18);
         assert_eq!(&LedgerEntries::read(dir.path()).unwrap(), ledger.entries());
         drop(ledger);
-        Ledger::open(dir.path()).unwrap();
+        Ledger::in_folder(dir.path());
         assert_eq!(fs::read_to_string(dir.path().join(LEDGER_FILE)).unwrap().lines().count(), 2);
         assert_eq!(LedgerEntries::read(dir.path()).unwrap().written_bytes(), 18);
     }
@@ -377,7 +400,7 @@ mod tests {
     #[test]
     fn an_incomplete_last_line_is_ignored_and_writing_continues() {
         let dir = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         ledger.append("a", wrote(4)).unwrap();
         let whole = fs::read(dir.path().join(LEDGER_FILE)).unwrap();
         ledger.append("a", wrote(9)).unwrap();
@@ -387,7 +410,7 @@ mod tests {
             let entries = LedgerEntries::read(dir.path()).unwrap();
             assert!([4, 9].contains(&entries.written_bytes()), "cut at {length}");
             let before = entries.written_bytes();
-            Ledger::open(dir.path()).unwrap().append("b", wrote(100)).unwrap();
+            Ledger::in_folder(dir.path()).append("b", wrote(100)).unwrap();
             assert_eq!(LedgerEntries::read(dir.path()).unwrap().written_bytes(), before + 100);
         }
     }
@@ -396,14 +419,14 @@ mod tests {
     fn an_invalid_line_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(LEDGER_FILE), "{\"id\":\"a\"}\n").unwrap();
-        let error = Ledger::open(dir.path()).unwrap_err();
+        let error = Ledger::open(&Directory::open(dir.path()).unwrap()).unwrap_err();
         assert!(error.to_string().contains("line 1"), "{error}");
     }
 
     #[test]
     fn a_preconditioning_is_valid_from_its_end_until_another_starts() {
         let dir = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         ledger.append("before", wrote(50)).unwrap();
         ledger.append("p", filled(false)).unwrap();
         assert_eq!(ledger.entries().precondition(), None);

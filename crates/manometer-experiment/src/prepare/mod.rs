@@ -25,9 +25,10 @@ pub mod write_account;
 pub mod write_counter;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
+use manometer_measure::Directory;
 use manometer_measure::event::Finding;
 use manometer_target::engine::directory::DatabaseManifest;
 use manometer_workload::settings::WorkloadSettings;
@@ -129,12 +130,12 @@ pub(crate) fn check_space(experiment: &Experiment, reuse: bool) -> Result<(), Pr
 ///
 /// # Errors
 /// A leftover cannot be removed, or the ledger not be read or written.
-pub(crate) fn open_ledger(directory: &Path) -> Result<Ledger, PrepareError> {
+pub(crate) fn open_ledger(directory: &Directory) -> Result<Ledger, PrepareError> {
     // First: leftovers may fill the disk, which leaves no room for the ledger.
     snapshot::remove_incomplete(directory)?;
     remove_scratch(directory)?;
     let mut ledger = Ledger::open(directory)?;
-    write_account::account_for_killed_runs(&mut ledger, directory)?;
+    write_account::account_for_killed_runs(&mut ledger)?;
     Ok(ledger)
 }
 

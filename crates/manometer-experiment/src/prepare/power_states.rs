@@ -2,6 +2,8 @@
 //!
 //! The previous values are in the ledger first: where a run is killed, the next one restores them.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel")]
+
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -117,12 +119,12 @@ mod tests {
     fn transitions_are_disabled_and_restored() {
         let dir = tempfile::tempdir().unwrap();
         let files = [disk(dir.path(), "nvme0n1", "100000\n"), disk(dir.path(), "nvme1n1", "auto\n")];
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         disable(&files, &mut ledger).unwrap();
         assert!(files.iter().all(|file| fs::read_to_string(file).unwrap() == "0"));
         // Killed here: the next one restores them.
         drop(ledger);
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         restore(&mut ledger).unwrap();
         assert_eq!(files.each_ref().map(|file| fs::read_to_string(file).unwrap()), ["100000", "auto"]);
         assert_eq!(ledger.entries().power_not_restored().count(), 0);
@@ -132,7 +134,7 @@ mod tests {
     fn a_removed_disk_is_no_error() {
         let dir = tempfile::tempdir().unwrap();
         let file = disk(dir.path(), "nvme0n1", "0\n");
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         disable(&[], &mut ledger).unwrap();
         assert_eq!(ledger.entries().power_not_restored().count(), 0);
         disable(std::slice::from_ref(&file), &mut ledger).unwrap();
@@ -145,7 +147,7 @@ mod tests {
     fn unchanged_files_and_those_of_an_earlier_boot_are_not_written() {
         let dir = tempfile::tempdir().unwrap();
         let as_before = disk(dir.path(), "nvme0n1", "100000\n");
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         let entry = |file: &Path, boot_id: Option<String>| {
             let before = vec![(file.to_owned(), "100000".to_owned())];
             LedgerEntry::Power { before, boot_id, restored: false }
@@ -170,7 +172,7 @@ mod tests {
         let first = disk(dir.path(), "nvme0n1", "100000\n");
         let second = dir.path().join("nvme1n1");
         fs::create_dir(&second).unwrap();
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         disable(&[first.clone(), second], &mut ledger).unwrap_err();
         assert_eq!(ledger.entries().power_not_restored().count(), 0);
         assert_eq!(fs::read_to_string(&first).unwrap(), "100000\n");
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
         let error = disable(&[dir.path().join("nothing")], &mut ledger).unwrap_err();
         assert!(error.to_string().contains("power_states_off"), "{error}");
     }

@@ -1,10 +1,9 @@
 //! Whether the data of a preparation fit into the free space and the write budget.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use manometer_measure::ByteSize;
+use manometer_measure::{ByteSize, Directory};
 use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -73,7 +72,7 @@ pub(super) fn check_after_step(experiment: &Experiment) -> Result<(), PrepareErr
     let directory = &experiment.directory;
     let Some(share) = experiment.prepare.over_provisioning else { return Ok(()) };
     // Released blocks are free only once the file system has committed that. Where it cannot, they are not free.
-    let _ = fs::File::open(directory).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
+    let _ = Directory::open(directory).and_then(|directory| directory.sync_file_system());
     Space::of(directory).map_or(Ok(()), |space| space.check(directory, 0, Some(share)))
 }
 
@@ -116,6 +115,8 @@ fn released_bytes(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,8 +1,9 @@
 //! The folder of the file that fills free space during preconditioning. It is removed afterwards.
 
-use std::fs;
 use std::io;
-use std::path::Path;
+
+use manometer_measure::Directory;
+use rustix::fs::OFlags;
 
 use super::error::PrepareError;
 
@@ -13,26 +14,20 @@ pub(super) const SCRATCH_FOLDER: &str = ".manometer-scratch";
 ///
 /// # Errors
 /// It cannot be removed.
-pub(super) fn remove_scratch(directory: &Path) -> Result<(), PrepareError> {
-    let path = directory.join(SCRATCH_FOLDER);
-    let removed = match truncate_files(&path) {
+pub(super) fn remove_scratch(directory: &Directory) -> Result<(), PrepareError> {
+    let removed = match directory.directory(SCRATCH_FOLDER).and_then(|folder| truncate_files(&folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         // ext4 frees blocks when it commits its journal: the next step must find them free.
-        truncated => truncated
-            .and_then(|()| fs::remove_dir_all(&path))
-            .and_then(|()| Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)),
+        truncated => {
+            truncated.and_then(|()| directory.remove_tree(SCRATCH_FOLDER)).and_then(|()| directory.sync_file_system())
+        }
     };
-    removed.map_err(|source| PrepareError::Leftover { path, source })
+    removed.map_err(|source| PrepareError::Leftover { path: directory.path().join(SCRATCH_FOLDER), source })
 }
 
 /// Truncates the files in `folder`. A file that is only removed keeps its space until the kernel has released the
 /// io_uring of its writer, which may be after the writer's end.
-fn truncate_files(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_file() {
-            fs::OpenOptions::new().write(true).open(entry.path())?.set_len(0)?;
-        }
-    }
-    Ok(())
+fn truncate_files(folder: &Directory) -> io::Result<()> {
+    let mut files = folder.entries()?.into_iter().filter(|(_, kind)| kind.is_file());
+    files.try_for_each(|(name, _)| folder.open_file(name, OFlags::WRONLY)?.set_len(0))
 }

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::RecordingError;
-
 /// A snapshot that cannot be created or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -31,9 +29,6 @@ pub enum SnapshotError {
         /// What it contains.
         found: String,
     },
-    /// The manifest cannot be written.
-    #[error(transparent)]
-    Manifest(#[from] RecordingError),
 }
 
 impl SnapshotError {

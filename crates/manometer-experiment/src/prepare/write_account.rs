@@ -1,10 +1,7 @@
 //! Accounts for the bytes written to the device in the ledger, and enforces the write budget.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-
-use manometer_measure::ByteSize;
 use manometer_measure::event::{Finding, Severity};
+use manometer_measure::{ByteSize, Directory};
 use procfs::{Current as _, Meminfo};
 
 use super::ledger::{Ledger, LedgerEntries, LedgerEntry, LedgerError};
@@ -84,7 +81,6 @@ impl WriteStop {
 #[derive(Debug)]
 pub struct WriteAccount<'a> {
     ledger: &'a mut Ledger,
-    directory: PathBuf,
     id: String,
     what: &'static str,
     counter: WriteCounter,
@@ -101,24 +97,22 @@ pub struct WriteAccount<'a> {
 }
 
 impl<'a> WriteAccount<'a> {
-    /// Opens an account of what `what` writes to the device of `directory` from now on.
+    /// Opens an account of what `what` writes to the device of the ledger's directory from now on.
     ///
     /// # Errors
     /// The ledger cannot be written.
     pub fn open(
         ledger: &'a mut Ledger,
-        directory: &Path,
         what: &'static str,
         limit: Option<ByteSize>,
         now_ns: u64,
     ) -> Result<Self, LedgerError> {
-        let (id, counter) = (Ledger::new_id(what), WriteCounter::of(directory));
+        let (id, counter) = (Ledger::new_id(what), WriteCounter::of(ledger.directory().path()));
         let budget = WriteBudget::new(limit, ledger.entries());
         let (counted, device) = (counter.source(), counter.reading());
         ledger.append(&id, LedgerEntry::Written { what: what.to_owned(), bytes: 0, counted, device, ended: false })?;
         Ok(Self {
             ledger,
-            directory: directory.to_owned(),
             id,
             what,
             counter,
@@ -182,7 +176,7 @@ impl<'a> WriteAccount<'a> {
 
     /// Waits until cached writes have reached the device, whose counter does not include them before.
     fn sync(&self) {
-        sync_file_system(&self.directory);
+        sync_file_system(self.ledger.directory());
     }
 
     /// Records the bytes written so far, without waiting for the device.
@@ -210,17 +204,17 @@ impl<'a> WriteAccount<'a> {
     }
 }
 
-/// Accounts for what reached the device of `directory` after the last entry of a killed run: the run's cached writes, and
+/// Accounts for what reached the device of the ledger's directory after the last entry of a killed run: the run's cached writes, and
 /// what others wrote since, which cannot be distinguished.
 ///
 /// # Errors
 /// The ledger cannot be written.
-pub(super) fn account_for_killed_runs(ledger: &mut Ledger, directory: &Path) -> Result<(), LedgerError> {
+pub(super) fn account_for_killed_runs(ledger: &mut Ledger) -> Result<(), LedgerError> {
     if ledger.entries().unfinished_writes().next().is_none() {
         return Ok(());
     }
-    sync_file_system(directory);
-    let now = WriteCounter::of(directory).reading();
+    sync_file_system(ledger.directory());
+    let now = WriteCounter::of(ledger.directory().path()).reading();
     close_unfinished_writes(ledger, now.as_ref())
 }
 
@@ -242,9 +236,9 @@ fn close_unfinished_writes(ledger: &mut Ledger, now: Option<&CounterReading>) ->
 }
 
 /// Writes the page cache of the file system of `directory` to the device.
-fn sync_file_system(directory: &Path) {
+fn sync_file_system(directory: &Directory) {
     // A write error is reported to the writer.
-    let _ = File::open(directory).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
+    let _ = directory.sync_file_system();
 }
 
 /// How much of the page cache may be ours: the `dirty` bytes added since the start, or the bytes that our processes wrote
@@ -283,8 +277,8 @@ mod tests {
     #[test]
     fn an_unclosed_account_counts_once_as_last_recorded() {
         let dir = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(dir.path()).unwrap();
-        let mut account = WriteAccount::open(&mut ledger, dir.path(), "run", None, 0).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
+        let mut account = WriteAccount::open(&mut ledger, "run", None, 0).unwrap();
         let stat = dir.path().join("stat");
         let wrote = |sectors: u64| std::fs::write(&stat, format!("0 0 0 0 0 0 {sectors} 0 0 0 0\n")).unwrap();
         wrote(0);
@@ -296,8 +290,8 @@ mod tests {
         wrote(5);
         drop(account);
         assert_eq!(LedgerEntries::read(dir.path()).unwrap().written_bytes(), 1024);
-        let mut ledger = Ledger::open(dir.path()).unwrap();
-        let mut next = WriteAccount::open(&mut ledger, dir.path(), "run", Some(ByteSize(4096)), 0).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
+        let mut next = WriteAccount::open(&mut ledger, "run", Some(ByteSize(4096)), 0).unwrap();
         next.counter = WriteCounter::of_stat(stat.clone()).unwrap();
         wrote(9);
         let stop = next.check(1).expect_err("1 KiB before, 2 KiB now, and as much again may follow");
@@ -313,8 +307,8 @@ mod tests {
         let stat = dir.path().join("stat");
         let wrote = |sectors: u64| std::fs::write(&stat, format!("0 0 0 0 0 0 {sectors} 0 0 0 0\n")).unwrap();
         wrote(10);
-        let mut ledger = Ledger::open(dir.path()).unwrap();
-        let mut account = WriteAccount::open(&mut ledger, dir.path(), "run", None, 0).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
+        let mut account = WriteAccount::open(&mut ledger, "run", None, 0).unwrap();
         account.counter = WriteCounter::of_stat(stat.clone()).unwrap();
         wrote(12);
         account.record().unwrap();
@@ -324,7 +318,7 @@ mod tests {
         wrote(20);
         let now = WriteCounter::of_stat(stat.clone()).unwrap().reading().unwrap();
         let after_boot = CounterReading { boot_id: "another".to_owned(), ..now.clone() };
-        let mut other = Ledger::open(dir.path()).unwrap();
+        let mut other = Ledger::in_folder(dir.path());
         close_unfinished_writes(&mut other, Some(&after_boot)).unwrap();
         assert_eq!(written(&other), 1024, "the counter is of another boot");
         close_unfinished_writes(&mut ledger, Some(&now)).unwrap();
@@ -339,8 +333,8 @@ mod tests {
         let stat = dir.path().join("stat");
         let wrote = |sectors: u64| std::fs::write(&stat, format!("0 0 0 0 0 0 {sectors} 0 0 0 0\n")).unwrap();
         wrote(0);
-        let mut ledger = Ledger::open(dir.path()).unwrap();
-        let mut account = WriteAccount::open(&mut ledger, dir.path(), "run", Some(ByteSize(1024)), 0).unwrap();
+        let mut ledger = Ledger::in_folder(dir.path());
+        let mut account = WriteAccount::open(&mut ledger, "run", Some(ByteSize(1024)), 0).unwrap();
         account.counter = WriteCounter::of_stat(stat.clone()).unwrap();
         wrote(2);
         assert_eq!(account.overrun(), None);
@@ -350,9 +344,8 @@ mod tests {
 
     #[test]
     fn an_unwritable_ledger_is_not_an_exhausted_budget() {
-        let dir = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::on_full_disk();
-        let opened = WriteAccount::open(&mut ledger, dir.path(), "run", None, 0).map(drop);
+        let opened = WriteAccount::open(&mut ledger, "run", None, 0).map(drop);
         let stop = opened.map_err(WriteStop::from).unwrap_err();
         assert_eq!(stop.finding().id, "writes-not-counted");
         assert!(stop.to_string().contains("ledger"), "{stop}");

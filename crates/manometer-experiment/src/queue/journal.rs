@@ -1,12 +1,12 @@
 //! `queue.jsonl`: the set of a folder, its runs and their states. Lines are appended, each with its checksum, and each is
 //! durable before what it announces happens.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use manometer_measure::plan::Settings;
-use manometer_measure::{json_line, regular_file};
+use manometer_measure::{Directory, json_line};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -147,46 +147,39 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Creates the file with its first lines, atomically.
-    pub(super) fn create(out: &Path, lines: &[JournalLine]) -> Result<Self, QueueError> {
-        let path = out.join(FILE);
-        let new = out.join(format!("{FILE}.new"));
-        let write = || {
-            let mut file = File::create(&new)?;
-            lines.iter().try_for_each(|line| file.write_all(&json_line::encode(line)))?;
-            file.sync_all()?;
-            fs::rename(&new, &path)?;
-            sync_folder(out)
-        };
-        write().map_err(QueueError::io(&path))?;
-        Self::append_to(path)
+    pub(super) fn create(out: &Directory, lines: &[JournalLine]) -> Result<Self, QueueError> {
+        let bytes: Vec<u8> = lines.iter().flat_map(json_line::encode).collect();
+        let written = out.replace(FILE, &bytes).and_then(|()| out.sync());
+        written.map_err(QueueError::io(&path_in(out)))?;
+        Self::append_to(out)
     }
 
     /// Opens and reads the file. An incomplete last line was never acted upon and is removed.
-    pub(super) fn open(out: &Path) -> Result<(Self, JournalContent), QueueError> {
-        let path = out.join(FILE);
-        let io = QueueError::io(&path);
-        let bytes = match regular_file::read(&path, MOST_BYTES) {
+    pub(super) fn open(out: &Directory) -> Result<(Self, JournalContent), QueueError> {
+        let io = QueueError::io(&path_in(out));
+        let bytes = match out.read_all(FILE, MOST_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(QueueError::Missing { out: out.to_owned() });
+                return Err(QueueError::Missing { out: out.path().to_owned() });
             }
             read => read.map_err(&io)?,
         };
         let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let content = parse(&bytes[..complete]);
-        let journal = Self::append_to(path)?;
+        let journal = Self::append_to(out)?;
         journal.file.set_len(complete as u64).map_err(io)?;
         Ok((journal, content))
     }
 
     /// Replaces the damaged file by `lines` and keeps it under another name.
-    pub(super) fn rebuild(self, out: &Path, lines: &[JournalLine]) -> Result<Self, QueueError> {
-        let kept = out.join(DAMAGED_FILE);
-        fs::copy(&self.path, &kept).map_err(QueueError::io(&kept))?;
+    pub(super) fn rebuild(out: &Directory, lines: &[JournalLine]) -> Result<Self, QueueError> {
+        let kept = out.read_all(FILE, MOST_BYTES).and_then(|bytes| out.replace(DAMAGED_FILE, &bytes));
+        kept.map_err(QueueError::io(&out.path().join(DAMAGED_FILE)))?;
         Self::create(out, lines)
     }
 
-    fn append_to(path: PathBuf) -> Result<Self, QueueError> {
-        let file = OpenOptions::new().append(true).open(&path).map_err(QueueError::io(&path))?;
+    fn append_to(out: &Directory) -> Result<Self, QueueError> {
+        let path = path_in(out);
+        let file = out.append(FILE).map_err(QueueError::io(&path))?;
         Ok(Self { path, file })
     }
 
@@ -206,9 +199,14 @@ pub(super) struct JournalContent {
     pub damaged: Option<(usize, String)>,
 }
 
+fn path_in(out: &Directory) -> PathBuf {
+    out.path().join(FILE)
+}
+
 /// What the file in `out` says; nothing where there is none.
 pub(super) fn read(out: &Path) -> JournalContent {
-    regular_file::read(&out.join(FILE), MOST_BYTES).map_or_else(|_| JournalContent::default(), |bytes| parse(&bytes))
+    let bytes = Directory::open(out).and_then(|out| out.read_all(FILE, MOST_BYTES));
+    bytes.map_or_else(|_| JournalContent::default(), |bytes| parse(&bytes))
 }
 
 fn parse(bytes: &[u8]) -> JournalContent {
@@ -225,14 +223,15 @@ fn parse(bytes: &[u8]) -> JournalContent {
     content
 }
 
-/// Makes the entries of `folder` durable.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn held(dir: &tempfile::TempDir) -> Directory {
+        Directory::open(dir.path()).unwrap()
+    }
 
     fn state(run: &str, state: RunState) -> JournalLine {
         let run = run.to_owned();
@@ -241,7 +240,7 @@ mod tests {
 
     fn written(lines: &[JournalLine]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(dir.path(), &lines[..1]).unwrap();
+        let mut journal = Journal::create(&held(&dir), &lines[..1]).unwrap();
         lines[1..].iter().for_each(|line| journal.append(line).unwrap());
         dir
     }
@@ -250,7 +249,7 @@ mod tests {
     fn appended_lines_are_read_back() {
         let lines = [state("001", RunState::Running), state("001", RunState::Done), state("002", RunState::NotNeeded)];
         let dir = written(&lines);
-        assert_eq!(Journal::open(dir.path()).unwrap().1.lines, lines);
+        assert_eq!(Journal::open(&held(&dir)).unwrap().1.lines, lines);
     }
 
     #[test]
@@ -269,10 +268,10 @@ mod tests {
         let bytes = fs::read(dir.path().join(FILE)).unwrap();
         for cut in 0..bytes.len() {
             fs::write(dir.path().join(FILE), &bytes[..cut]).unwrap();
-            let (mut journal, JournalContent { lines: read, damaged }) = Journal::open(dir.path()).unwrap();
+            let (mut journal, JournalContent { lines: read, damaged }) = Journal::open(&held(&dir)).unwrap();
             assert_eq!((&read[..], damaged), (&lines[..read.len()], None));
             journal.append(&lines[0]).unwrap();
-            assert_eq!(Journal::open(dir.path()).unwrap().1.lines.len(), read.len() + 1);
+            assert_eq!(Journal::open(&held(&dir)).unwrap().1.lines.len(), read.len() + 1);
         }
     }
 
@@ -286,7 +285,7 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x84;
             fs::write(dir.path().join(FILE), damaged).unwrap();
-            let content = Journal::open(dir.path()).unwrap().1;
+            let content = Journal::open(&held(&dir)).unwrap().1;
             assert_eq!((&content.lines[0], &content.lines[1]), (&lines[0], &lines[2]), "byte {at}");
             assert_eq!(content.damaged.unwrap().0, 2, "byte {at}");
         }
@@ -295,6 +294,6 @@ mod tests {
     #[test]
     fn a_folder_without_a_queue_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Journal::open(dir.path()).unwrap_err().to_string().contains("holds no queue"));
+        assert!(Journal::open(&held(&dir)).unwrap_err().to_string().contains("holds no queue"));
     }
 }

@@ -20,10 +20,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::ComparedRun;
-use manometer_measure::Recording;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
+use manometer_measure::recording::OutDirectory;
 use manometer_measure::secrets::redact;
+use manometer_measure::{Directory, Recording};
 use rapidhash::v3::rapidhash_v3;
 
 pub use error::QueueError;
@@ -64,7 +65,6 @@ pub struct QueuedRun {
 /// A set of runs in an output folder, which is locked.
 #[derive(Debug)]
 pub struct Queue {
-    out: PathBuf,
     runs: Vec<QueuedRun>,
     /// The folders whose data runs of the set created.
     created: BTreeSet<PathBuf>,
@@ -75,7 +75,8 @@ pub struct Queue {
     /// The runs whose recordings were lost or damaged after their end.
     damaged: Vec<String>,
     journal: Journal,
-    _lock: DirectoryLock,
+    /// Of the output folder.
+    lock: DirectoryLock,
 }
 
 /// This version.
@@ -95,16 +96,15 @@ impl Queue {
         let set = describe_set(files, planned.fits.clone())?;
         let runs = run_entries(files, planned).into_iter().map(JournalLine::Run);
         let lines = [JournalLine::Set(set)].into_iter().chain(runs);
-        let journal = Journal::create(out, &lines.collect::<Vec<_>>())?;
+        let journal = Journal::create(lock.directory(), &lines.collect::<Vec<_>>())?;
         Ok(Self {
-            out: out.to_owned(),
             runs: waiting_runs(out, planned),
             created: BTreeSet::new(),
             started_by: VERSION.to_owned(),
             rebuilt: None,
             damaged: Vec::new(),
             journal,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -118,7 +118,7 @@ impl Queue {
             return Err(QueueError::Missing { out: out.to_owned() });
         }
         let lock = DirectoryLock::take(out)?;
-        let (mut journal, JournalContent { lines, damaged }) = Journal::open(out)?;
+        let (mut journal, JournalContent { lines, damaged }) = Journal::open(lock.directory())?;
         let Some(existing) = lines.iter().find_map(set_description).cloned() else {
             let (line, reason) = damaged.unwrap_or_else(|| (1, "the first line does not describe the set".to_owned()));
             return Err(QueueError::Damaged { path: out.join(journal::FILE), line, reason });
@@ -142,7 +142,7 @@ impl Queue {
             let runs = entries.into_iter().map(JournalLine::Run);
             let others = rest.iter().filter(|line| run_entry(line).is_none()).cloned();
             let lines = [JournalLine::Set(existing.clone())].into_iter().chain(runs).chain(others);
-            journal = journal.rebuild(out, &lines.collect::<Vec<_>>())?;
+            journal = Journal::rebuild(lock.directory(), &lines.collect::<Vec<_>>())?;
         }
         let last_resumed = rest.iter().rev().find_map(|line| match line {
             JournalLine::Resumed(parameters) => Some(parameters.clone()),
@@ -152,14 +152,13 @@ impl Queue {
         let is_changed = last_resumed.unwrap_or_else(|| existing.parameters()) != parameters;
         let planned = PlannedSet { runs: planned.runs.clone(), fits: existing.fits };
         let mut queue = Self {
-            out: out.to_owned(),
             runs: waiting_runs(out, &planned),
             created: BTreeSet::new(),
             started_by: existing.manometer,
             rebuilt,
             damaged: Vec::new(),
             journal,
-            _lock: lock,
+            lock,
         };
         rest.into_iter().for_each(|line| queue.apply(line));
         queue.look_at_recordings()?;
@@ -194,7 +193,7 @@ impl Queue {
         self.runs.iter().filter(|run| matches!(run.state, RunState::Done | RunState::NotNeeded)).count()
     }
 
-    /// Runs what is left, one run after another. `perform` does one: it gets its index, the folders whose data earlier runs
+    /// Runs what is left, one run after another. `perform` does one: it gets its index, its empty folder, the folders whose data earlier runs
     /// created, and those to which it adds its own. `recorded` gets each run that left a recording. A run that failed is
     /// tried again as often as its experiment says, and then left; one that was interrupted, or stopped by what may be
     /// written, is the last.
@@ -206,6 +205,7 @@ impl Queue {
         mut perform: impl FnMut(
             usize,
             &QueuedRun,
+            &Directory,
             &BTreeSet<PathBuf>,
             &mut BTreeSet<PathBuf>,
         ) -> Result<RunStatus, RunError>,
@@ -214,7 +214,13 @@ impl Queue {
         let mut failures: BTreeMap<usize, u32> = BTreeMap::new();
         while let Some(index) = self.start_next(&failures)? {
             let mut created = BTreeSet::new();
-            match perform(index, &self.runs[index], &self.created, &mut created) {
+            let run = &self.runs[index];
+            let out = OutDirectory::create_in(self.lock.directory(), &Path::new(RUNS_FOLDER).join(&run.id));
+            let outcome = match out {
+                Ok(out) => perform(index, run, out.directory(), &self.created, &mut created),
+                Err(error) => Err(error.into()),
+            };
+            match outcome {
                 Ok(status) => {
                     self.record_end(index, status, created)?;
                     recorded(&self.runs[index])?;
@@ -405,12 +411,12 @@ impl Queue {
     /// Moves the recording of `index`, which is not to count because of `why`, out of the way.
     fn set_aside(&mut self, index: usize, why: &str) -> Result<(), QueueError> {
         let QueuedRun { dir, id, .. } = self.runs[index].clone();
-        let free = |number: &u32| !self.out.join(ASIDE_FOLDER).join(format!("{id}.{why}-{number}")).exists();
+        let out = self.lock.directory();
+        let aside = out.ensure_directory(ASIDE_FOLDER).map_err(QueueError::io(&out.path().join(ASIDE_FOLDER)))?;
+        let free = |number: &u32| !aside.holds(format!("{id}.{why}-{number}"));
         let number = (1..).find(free).unwrap_or(u32::MAX);
         let to = Path::new(ASIDE_FOLDER).join(format!("{id}.{why}-{number}"));
-        let aside = self.out.join(ASIDE_FOLDER);
-        fs::create_dir_all(&aside).map_err(QueueError::io(&aside))?;
-        let moved = fs::rename(&dir, self.out.join(&to)).and_then(|()| journal::sync_folder(&aside));
+        let moved = out.rename(Path::new(RUNS_FOLDER).join(&id), &to).and_then(|()| aside.sync());
         moved.map_err(QueueError::io(&dir))?;
         self.journal.append(&JournalLine::SetAside { run: id, to })
     }
@@ -432,9 +438,9 @@ impl Queue {
 
     /// Makes the recording of `index` durable before the queue counts it as done.
     fn sync_recording(&self, index: usize) -> Result<(), QueueError> {
-        let dir = &self.runs[index].dir;
-        let synced = fs::File::open(dir).and_then(|folder| Ok(rustix::fs::syncfs(&folder)?));
-        synced.map_err(QueueError::io(dir))
+        let QueuedRun { dir, id, .. } = &self.runs[index];
+        let folder = self.lock.directory().directory(Path::new(RUNS_FOLDER).join(id));
+        folder.and_then(|folder| folder.sync_file_system()).map_err(QueueError::io(dir))
     }
 
     /// Applies a line to the states of the runs.
@@ -522,18 +528,19 @@ mod tests {
     fn run_left(queue: &mut Queue, failures: &[(usize, usize)]) -> (RunStatus, Vec<usize>) {
         let failures: BTreeMap<usize, usize> = failures.iter().copied().collect();
         let mut performed = Vec::new();
-        let perform = |index: usize, run: &QueuedRun, _: &BTreeSet<PathBuf>, _: &mut BTreeSet<PathBuf>| {
-            performed.push(index);
-            let has_failed = failures
-                .get(&index)
-                .is_some_and(|failures| performed.iter().filter(|performed| **performed == index).count() <= *failures);
-            let status = if has_failed { RunStatus::Failed } else { RunStatus::Complete };
-            let (experiment, start) = (&run.planned.experiment, WallAnchor { monotonic_ns: 0, unix_ns: 0 });
-            let plan = crate::plan::plan(experiment);
-            let writer = RecordingWriter::create(&run.dir, start, &experiment.to_toml(), &plan, &json!({})).unwrap();
-            writer.finish(1, status).unwrap();
-            Ok(status)
-        };
+        let perform =
+            |index: usize, run: &QueuedRun, out: &Directory, _: &BTreeSet<PathBuf>, _: &mut BTreeSet<PathBuf>| {
+                performed.push(index);
+                let has_failed = failures.get(&index).is_some_and(|failures| {
+                    performed.iter().filter(|performed| **performed == index).count() <= *failures
+                });
+                let status = if has_failed { RunStatus::Failed } else { RunStatus::Complete };
+                let (experiment, start) = (&run.planned.experiment, WallAnchor { monotonic_ns: 0, unix_ns: 0 });
+                let plan = crate::plan::plan(experiment);
+                let writer = RecordingWriter::create_in(out, start, &experiment.to_toml(), &plan, &json!({})).unwrap();
+                writer.finish(1, status).unwrap();
+                Ok(status)
+            };
         let status = queue.run_left(perform, |_| Ok::<(), Box<dyn Error>>(())).unwrap();
         (status, performed)
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::event::RunStatus;
 use manometer_measure::secrets::redact;
-use manometer_measure::{Recording, RecordingError};
+use manometer_measure::{Directory, Recording, RecordingError};
 use serde_json::Value;
 
 use super::differences::{as_read_back, first_of, resolved_differences};
@@ -63,7 +63,9 @@ pub fn resume_single(
     };
     let free = (1_u32..).map(|number| aside_path(out, what, number)).find(|path| !path.exists());
     let to = free.unwrap_or_else(|| aside_path(out, what, u32::MAX));
-    fs::rename(out, &to).map_err(QueueError::io(out))?;
+    let to_name = to.file_name().unwrap_or_default();
+    let moved = Directory::holding(out).and_then(|(parent, name)| parent.rename(name, to_name));
+    moved.map_err(QueueError::io(out))?;
     Ok(ExistingRecording::SetAside { what, to, fit })
 }
 

@@ -1,6 +1,5 @@
 //! The replays on engines: every load on every cache, repeat by repeat.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +13,7 @@ use super::recorded_trace::{Key, RecordedTrace};
 use super::replaying::{self, CacheTrial};
 use super::slabs::SlabSpread;
 use crate::file::RealVsSynthetic;
+use manometer_measure::Directory;
 
 /// The engine with slab classes.
 const WITH_SLABS: &str = "memcached";
@@ -123,7 +123,8 @@ impl EnginePlan<'_> {
             let requests = load.requests.iter().map(|one| (sized(load.key(one.key, self.recorded)), one.operation));
             let path = self.path_of(&choice.name());
             if repeat > 1 {
-                fs::remove_file(&path).map_err(|source| RealVsSyntheticError::Io { path: path.clone(), source })?;
+                let removed = Directory::holding(&path).and_then(|(folder, name)| folder.remove_file(name));
+                removed.map_err(|source| RealVsSyntheticError::Io { path: path.clone(), source })?;
             }
             replaying::write(&path, requests)?;
         }

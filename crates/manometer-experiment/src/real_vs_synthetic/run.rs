@@ -1,6 +1,5 @@
 //! Runs a comparison: exact simulation of every load, then every load on every engine and cache.
 
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,8 +10,8 @@ use manometer_analysis::real_vs_synthetic::{
     self as results, CacheReplay, ComparedLoad, Decomposition, EngineResult, HotSpots, LoadComparison, NodeLoad,
     ONE_SIZE, SPREAD_SIZES, SimulatedCache, SlabComparison, ZipfFits,
 };
-use manometer_measure::Grade;
 use manometer_measure::event::Finding;
+use manometer_measure::{Directory, Grade};
 use tempfile::TempDir;
 
 use super::cache;
@@ -260,7 +259,7 @@ fn is_threatened(recorded: &RecordedTrace, loads: &[ComparedLoad]) -> bool {
 /// Creates a temporary folder in the directory.
 fn create_folder(directory: &Path) -> Result<TempDir, RealVsSyntheticError> {
     let failed = |source| RealVsSyntheticError::Io { path: directory.to_owned(), source };
-    fs::create_dir_all(directory).map_err(failed)?;
+    Directory::create(directory).map_err(failed)?;
     tempfile::Builder::new().prefix("real-vs-synthetic-").tempdir_in(directory).map_err(failed)
 }
 

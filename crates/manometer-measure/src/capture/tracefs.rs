@@ -1,5 +1,7 @@
 //! tracefs: its mount point, and a tracing instance.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -5,7 +5,7 @@ mod file_sums;
 mod out_directory;
 mod writer;
 
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,15 @@ use self::error::{FORMAT, io_error, samples_error};
 use self::file_sums::FileSums;
 pub use self::out_directory::OutDirectory;
 pub use self::writer::{RecordingWriter, write_document, write_file};
+use self::writer::{latency_name, parquet_name, stream_name};
 use crate::clock::WallAnchor;
+use crate::directory::Directory;
 use crate::event::{Event, EventLine, RunStatus};
 use crate::event_log::EventLog;
 use crate::latency_log::LatencyLog;
 use crate::plan::Plan;
 use crate::samples::{Samples, SamplesError};
-use crate::{event_log, plan_check, regular_file};
+use crate::{event_log, plan_check};
 
 /// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
 const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
@@ -60,9 +62,10 @@ impl Recording {
     pub fn open(dir: &Path) -> Result<Self, RecordingError> {
         let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
         let unreadable = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
-        let plan = read_document(&dir.join("plan.json")).map_err(|error| unreadable(&error))?;
+        let files = Directory::open(dir).map_err(|error| unreadable(&error))?;
+        let plan = read_document(&files, "plan.json").map_err(|error| unreadable(&error))?;
         let mut damage = Vec::new();
-        let sums = FileSums::read(dir, &mut damage);
+        let sums = FileSums::read(&files, &mut damage);
         let fault = sums.fault("plan.json", &plan);
         damage.extend(fault.clone());
         let not_a_plan = |error: &dyn std::fmt::Display| match &fault {
@@ -70,7 +73,7 @@ impl Recording {
             None => unreadable(error),
         };
         let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
-        let environment = read_environment(dir, &sums, &mut damage);
+        let environment = read_environment(&files, &sums, &mut damage);
         match (&plan["format"], plan["format"].as_u64()) {
             (_, Some(format)) if format > FORMAT => {
                 let writer = environment["manometer"].as_str().map(str::to_owned);
@@ -82,8 +85,8 @@ impl Recording {
         }
         let plan: Plan = serde_json::from_value(plan).map_err(|error| not_a_plan(&error))?;
         plan_check::check(&plan).map_err(|error| not_a_plan(&error))?;
-        let experiment = read_experiment(dir, &sums, &mut damage);
-        let EventLog { events, has_sums } = event_log::read(&dir.join("events.jsonl"), &mut damage);
+        let experiment = read_experiment(&files, &sums, &mut damage);
+        let EventLog { events, has_sums } = event_log::read(&files, &mut damage);
         if has_sums && !sums.lists("plan.json") {
             damage.push("checksums.jsonl is missing or incomplete: files are read unchecked".to_owned());
         }
@@ -99,10 +102,19 @@ impl Recording {
         Ok(recording)
     }
 
+    /// Its folder, opened anew: many recordings may be open at once.
+    fn files(&self) -> io::Result<Directory> {
+        Directory::open(&self.dir)
+    }
+
     /// Whether a series is in its final form, which it has only after the last event was written.
     fn has_parquet(&self) -> bool {
-        let Ok(entries) = fs::read_dir(self.dir.join("samples")) else { return false };
-        entries.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "parquet"))
+        self.series_files().iter().any(|name| name.extension().is_some_and(|end| end == "parquet"))
+    }
+
+    fn series_files(&self) -> Vec<PathBuf> {
+        let entries = self.files().and_then(|files| files.directory("samples")?.entries()).unwrap_or_default();
+        entries.into_iter().map(|(name, _)| name.into()).collect()
     }
 
     /// How the run ended; `None` if it was cut short.
@@ -115,9 +127,9 @@ impl Recording {
 
     /// The names of the sample series, sorted.
     pub fn series(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.dir.join("samples")) else { return Vec::new() };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
+        let mut names: Vec<String> = self
+            .series_files()
+            .into_iter()
             .filter(|path| path.extension().is_some_and(|end| end == "parquet" || end == "arrows"))
             .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
             .collect();
@@ -139,27 +151,36 @@ impl Recording {
     /// # Errors
     /// As those of [`Self::samples`].
     pub fn samples_columns(&self, source: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Samples, RecordingError> {
-        let stream = self.dir.join("samples").join(format!("{}.arrows", self.recorded_name(source)));
-        let parquet = stream.with_extension("parquet");
+        let files = self.files().map_err(io_error(&self.dir))?;
+        let source = recorded_name(&files, source);
         // The stream is removed only after its Parquet file is complete: if both exist, the stream counts.
-        if stream.exists() {
-            let mut samples = Samples::read_stream(&stream).map_err(samples_error(&stream))?;
+        let stream = stream_name(source);
+        if files.holds(&stream) {
+            let samples = Samples::read_stream(&files, &stream);
+            let mut samples = samples.map_err(samples_error(&self.dir.join(&stream)))?;
             samples.retain_columns(is_wanted);
             return Ok(samples);
         }
-        self.check_sum("samples", &parquet).map_err(samples_error(&parquet))?;
-        Samples::read_parquet_columns(&parquet, is_wanted).map_err(samples_error(&parquet))
+        let parquet = parquet_name(source);
+        let file = checked_file(&files, &parquet);
+        let samples = file.and_then(|file| Samples::read_parquet_columns(file, is_wanted));
+        samples.map_err(samples_error(&self.dir.join(&parquet)))
     }
 
     /// Whether the Parquet file of the sample series `source` can be read, without keeping it in memory; `None` for a series
     /// that is still a stream.
     pub fn check_parquet(&self, source: &str) -> Option<Result<(), RecordingError>> {
-        let parquet = self.dir.join("samples").join(format!("{}.parquet", self.recorded_name(source)));
-        if parquet.with_extension("arrows").exists() {
+        let files = match self.files() {
+            Ok(files) => files,
+            Err(error) => return Some(Err(io_error(&self.dir)(error))),
+        };
+        let source = recorded_name(&files, source);
+        if files.holds(stream_name(source)) {
             return None;
         }
-        let checked = self.check_sum("samples", &parquet).and_then(|()| Samples::check_parquet(&parquet));
-        Some(checked.map_err(samples_error(&parquet)))
+        let parquet = parquet_name(source);
+        let checked = checked_file(&files, &parquet).and_then(Samples::check_parquet);
+        Some(checked.map_err(samples_error(&self.dir.join(&parquet))))
     }
 
     /// Everything that is known to be wrong with its files. Reads all of them.
@@ -170,28 +191,13 @@ impl Recording {
     /// What is wrong with files that [`Self::open`] does not read: series and logs that are missing, or, after a clean end,
     /// changed. Reads all of them.
     pub fn faults_of_files(&self) -> Vec<String> {
-        let faults = FileSums::read(&self.dir, &mut Vec::new()).faults(&self.dir, self.status().is_some());
+        let files = match self.files() {
+            Ok(files) => files,
+            Err(error) => return vec![error.to_string()],
+        };
+        let faults = FileSums::read(&files, &mut Vec::new()).faults(&files, self.status().is_some());
         let is_document = |fault: &String| DOCUMENTS.iter().any(|name| fault.starts_with(name));
         faults.into_iter().filter(|fault| !is_document(fault)).collect()
-    }
-
-    /// Checks a file in `folder` that was written after the last event.
-    fn check_sum(&self, folder: &str, path: &Path) -> Result<(), SamplesError> {
-        let name = path.file_name().map(|name| format!("{folder}/{}", name.display())).unwrap_or_default();
-        // Lines that cannot be read are named by `open`.
-        let fault = FileSums::read(&self.dir, &mut Vec::new()).fault_of_file(&self.dir, &name)?;
-        fault.map_or(Ok(()), |fault| Err(SamplesError::Damaged(fault)))
-    }
-
-    /// The name under which the series `source` was recorded: its own, or the other one of a series that was renamed.
-    fn recorded_name<'a>(&self, source: &'a str) -> &'a str {
-        let is_recorded = |name: &str| {
-            let stream = self.dir.join("samples").join(format!("{name}.arrows"));
-            stream.exists() || stream.with_extension("parquet").exists()
-        };
-        let names = RENAMED_SERIES.into_iter().flat_map(|(former, name)| [(former, name), (name, former)]);
-        let other = names.filter(|(name, _)| *name == source).map(|(_, other)| other).find(|other| is_recorded(other));
-        other.filter(|_| !is_recorded(source)).unwrap_or(source)
     }
 
     /// The latencies of `workload`, up to any damage; empty for a workload without answers.
@@ -199,13 +205,22 @@ impl Recording {
     /// # Errors
     /// The log cannot be read.
     pub fn latency(&self, workload: &str) -> Result<LatencyLog, RecordingError> {
-        let path = self.dir.join("latency").join(format!("{workload}.hlog"));
-        if !path.exists() {
+        let files = self.files().map_err(io_error(&self.dir))?;
+        let name = latency_name(workload);
+        if !files.holds(&name) {
             return Ok(LatencyLog::default());
         }
-        let log = LatencyLog::read(&path).map_err(io_error(&path))?;
-        let is_whole = self.check_sum("latency", &path).is_ok();
+        let log = files.read(&name).and_then(LatencyLog::read).map_err(io_error(&self.dir.join(&name)))?;
+        let is_whole = checked_file(&files, &name).is_ok();
         Ok(LatencyLog { truncated: log.truncated || !is_whole, ..log })
+    }
+
+    /// The latencies of `workload` in the last `bytes` of their log, for a view of a run that still writes it.
+    ///
+    /// # Errors
+    /// The log is missing or cannot be read.
+    pub fn latency_end(&self, workload: &str, bytes: u64) -> io::Result<LatencyLog> {
+        LatencyLog::read_end(self.files()?.read(latency_name(workload))?, bytes)
     }
 
     /// A time of the recording's clock in seconds since the start of the recording.
@@ -214,12 +229,27 @@ impl Recording {
     }
 }
 
-fn read_document(path: &Path) -> io::Result<Vec<u8>> {
-    regular_file::read(path, MOST_DOCUMENT_BYTES)
+/// The file `name`, which was written after the last event and agrees with its checksum.
+fn checked_file(files: &Directory, name: &str) -> Result<File, SamplesError> {
+    // Lines that cannot be read are named by `open`.
+    let fault = FileSums::read(files, &mut Vec::new()).fault_of_file(files, name)?;
+    fault.map_or_else(|| Ok(files.read(name)?), |fault| Err(SamplesError::Damaged(fault)))
 }
 
-fn read_experiment(dir: &Path, sums: &FileSums, damage: &mut Vec<String>) -> String {
-    match read_document(&dir.join("experiment.toml")) {
+/// The name under which the series `source` was recorded: its own, or the other one of a series that was renamed.
+fn recorded_name<'a>(files: &Directory, source: &'a str) -> &'a str {
+    let is_recorded = |name: &str| files.holds(stream_name(name)) || files.holds(parquet_name(name));
+    let names = RENAMED_SERIES.into_iter().flat_map(|(former, name)| [(former, name), (name, former)]);
+    let other = names.filter(|(name, _)| *name == source).map(|(_, other)| other).find(|other| is_recorded(other));
+    other.filter(|_| !is_recorded(source)).unwrap_or(source)
+}
+
+fn read_document(files: &Directory, name: &str) -> io::Result<Vec<u8>> {
+    files.read_all(name, MOST_DOCUMENT_BYTES)
+}
+
+fn read_experiment(files: &Directory, sums: &FileSums, damage: &mut Vec<String>) -> String {
+    match read_document(files, "experiment.toml") {
         Ok(bytes) => {
             damage.extend(sums.fault("experiment.toml", &bytes));
             String::from_utf8_lossy(&bytes).into_owned()
@@ -231,8 +261,8 @@ fn read_experiment(dir: &Path, sums: &FileSums, damage: &mut Vec<String>) -> Str
     }
 }
 
-fn read_environment(dir: &Path, sums: &FileSums, damage: &mut Vec<String>) -> Value {
-    let read = read_document(&dir.join("environment.json")).map_err(|error| error.to_string());
+fn read_environment(files: &Directory, sums: &FileSums, damage: &mut Vec<String>) -> Value {
+    let read = read_document(files, "environment.json").map_err(|error| error.to_string());
     let parsed = read.and_then(|bytes| {
         damage.extend(sums.fault("environment.json", &bytes));
         serde_json::from_slice(&bytes).map_err(|error| error.to_string())
@@ -245,6 +275,8 @@ fn read_environment(dir: &Path, sums: &FileSums, damage: &mut Vec<String>) -> Va
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::histogram::LatencyHistogram;
     use crate::plan::{BetterDirection, Criterion, InterleavedRounds, Phase, PhaseKind, PlannedWorkload, Role};

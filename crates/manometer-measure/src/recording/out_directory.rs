@@ -1,9 +1,9 @@
 //! The folder that results are written to.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::{RecordingError, io_error};
+use crate::directory::Directory;
 
 /// An empty folder for results. On drop it is removed if it was created for them and nothing was written to it, and so are the
 /// folders above it that were created.
@@ -12,6 +12,7 @@ use super::error::{RecordingError, io_error};
 pub struct OutDirectory {
     /// What was created, the innermost first.
     created: Vec<PathBuf>,
+    directory: Directory,
 }
 
 impl OutDirectory {
@@ -22,11 +23,33 @@ impl OutDirectory {
     pub fn create(path: &Path) -> Result<Self, RecordingError> {
         let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let missing = path.ancestors().take_while(is_missing).map(Path::to_owned).collect();
-        let directory = Self { created: missing };
-        fs::create_dir_all(path).map_err(io_error(path))?;
-        match fs::read_dir(path).map_err(io_error(path))?.next() {
-            Some(_) => Err(RecordingError::NotEmpty { path: path.to_owned() }),
-            None => Ok(directory),
+        let out = Self { created: missing, directory: Directory::create(path).map_err(io_error(path))? };
+        out.check_empty()?;
+        Ok(out)
+    }
+
+    /// Creates the folder `name` of `parent`, or checks that it is empty.
+    ///
+    /// # Errors
+    /// The folder is not empty, or cannot be created.
+    pub fn create_in(parent: &Directory, name: &Path) -> Result<Self, RecordingError> {
+        let path = parent.path().join(name);
+        let created = if parent.holds(name) { Vec::new() } else { vec![path.clone()] };
+        let out = Self { created, directory: parent.ensure_directory(name).map_err(io_error(&path))? };
+        out.check_empty()?;
+        Ok(out)
+    }
+
+    /// The folder.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    fn check_empty(&self) -> Result<(), RecordingError> {
+        let path = self.directory.path();
+        match self.directory.entries().map_err(io_error(path))?.is_empty() {
+            true => Ok(()),
+            false => Err(RecordingError::NotEmpty { path: path.to_owned() }),
         }
     }
 }
@@ -35,13 +58,15 @@ impl Drop for OutDirectory {
     fn drop(&mut self) {
         // A folder that holds something stays.
         for folder in &self.created {
-            let _ = fs::remove_dir(folder);
+            let _ = Directory::holding(folder).and_then(|(parent, name)| parent.remove_directory(name));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

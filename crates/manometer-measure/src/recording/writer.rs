@@ -1,8 +1,8 @@
 //! Recordings, written.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,12 +11,13 @@ use super::error::{RecordingError, io_error, samples_error};
 use super::file_sums;
 use super::out_directory::OutDirectory;
 use crate::clock::WallAnchor;
+use crate::directory::Directory;
 use crate::event::{Event, EventLine, RunStatus};
 use crate::event_log;
 use crate::histogram::LatencyHistogram;
 use crate::latency_log::LatencyLogWriter;
 use crate::plan::Plan;
-use crate::samples::{Column, SampleWriter, Samples, SamplesError, sums_path};
+use crate::samples::{Column, SampleWriter, Samples, SamplesError, sums_name};
 use crate::secrets::redact;
 
 /// The version of the recording format, in `plan.json`: 2 where phases are made of blocks, and 1, which earlier versions
@@ -27,7 +28,7 @@ fn format_of(plan: &Plan) -> u64 {
 
 /// Writes a recording.
 pub struct RecordingWriter {
-    dir: PathBuf,
+    files: Directory,
     start: WallAnchor,
     events: File,
     /// The number of the next event's line.
@@ -48,17 +49,29 @@ impl RecordingWriter {
         plan: &Plan,
         environment: &Value,
     ) -> Result<Self, RecordingError> {
-        let _directory = OutDirectory::create(dir)?;
+        let out = OutDirectory::create(dir)?;
+        Self::create_in(out.directory(), start, experiment, plan, environment)
+    }
+
+    /// Creates a recording in the empty folder `files`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn create_in(
+        files: &Directory,
+        start: WallAnchor,
+        experiment: &str,
+        plan: &Plan,
+        environment: &Value,
+    ) -> Result<Self, RecordingError> {
         for folder in ["samples", "latency"] {
-            let folder = dir.join(folder);
-            fs::create_dir(&folder).map_err(io_error(&folder))?;
+            files.create_directory(folder).map_err(io_error(&files.path().join(folder)))?;
         }
-        write_document(dir, "experiment.toml", experiment.as_bytes())?;
-        write_document(dir, "plan.json", &pretty(&PlanFile { format: format_of(plan), plan }))?;
-        let events_path = dir.join("events.jsonl");
-        let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
+        write_document(files, "experiment.toml", experiment.as_bytes())?;
+        write_document(files, "plan.json", &pretty(&PlanFile { format: format_of(plan), plan }))?;
+        let events = files.create_new(event_log::FILE).map_err(io_error(&files.path().join(event_log::FILE)))?;
         let mut writer = Self {
-            dir: dir.to_owned(),
+            files: files.clone(),
             start,
             events,
             next_line: 0,
@@ -78,12 +91,16 @@ impl RecordingWriter {
         let mut environment = environment.clone();
         environment["clock"] = serde_json::json!(self.start);
         environment["manometer"] = Value::from(env!("CARGO_PKG_VERSION"));
-        write_document(&self.dir, "environment.json", &pretty(&environment))
+        write_document(&self.files, "environment.json", &pretty(&environment))
     }
 
     /// The recording's folder.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.files.path()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.files.path().join(name)
     }
 
     /// The start of the recording.
@@ -98,7 +115,7 @@ impl RecordingWriter {
     pub fn event(&mut self, t_ns: u64, event: Event) -> Result<(), RecordingError> {
         let line = event_log::encode(EventLine { t_ns, event }, self.next_line);
         self.next_line += 1;
-        self.events.write_all(&line).map_err(io_error(&self.dir.join("events.jsonl")))
+        self.events.write_all(&line).map_err(io_error(&self.path(event_log::FILE)))
     }
 
     /// Creates the sample series `source`.
@@ -106,9 +123,10 @@ impl RecordingWriter {
     /// # Errors
     /// The file exists or cannot be written.
     pub fn begin_series(&mut self, source: &str, columns: &[Column]) -> Result<(), RecordingError> {
-        let path = self.dir.join("samples").join(format!("{source}.arrows"));
-        file_sums::begin(&self.dir, &format!("samples/{source}")).map_err(io_error(&path))?;
-        let writer = SampleWriter::create(&path, columns).map_err(samples_error(&path))?;
+        let name = stream_name(source);
+        let path = self.path(&name);
+        file_sums::begin(&self.files, &format!("samples/{source}")).map_err(io_error(&path))?;
+        let writer = SampleWriter::create(&self.files, &name, columns).map_err(samples_error(&path))?;
         self.samples.insert(source.to_owned(), writer);
         Ok(())
     }
@@ -123,7 +141,7 @@ impl RecordingWriter {
     /// # Errors
     /// The series was not created, the row does not match its columns, or the file cannot be written.
     pub fn sample(&mut self, source: &str, t_ns: u64, values: &[Option<f64>]) -> Result<(), RecordingError> {
-        let path = self.dir.join("samples").join(format!("{source}.arrows"));
+        let path = self.path(&stream_name(source));
         let Some(writer) = self.samples.get_mut(source) else {
             return Err(samples_error(&path)(SamplesError::Format("the series was not created".to_owned())));
         };
@@ -142,10 +160,12 @@ impl RecordingWriter {
         end_ns: u64,
         histogram: &LatencyHistogram,
     ) -> Result<(), RecordingError> {
-        let path = self.dir.join("latency").join(format!("{workload}.hlog"));
+        let name = latency_name(workload);
+        let path = self.path(&name);
         if !self.latencies.contains_key(workload) {
-            file_sums::begin(&self.dir, &format!("latency/{workload}")).map_err(io_error(&path))?;
-            let writer = LatencyLogWriter::create(&path, self.start).map_err(io_error(&path))?;
+            file_sums::begin(&self.files, &format!("latency/{workload}")).map_err(io_error(&path))?;
+            let file = self.files.create_new(&name).map_err(io_error(&path))?;
+            let writer = LatencyLogWriter::begin(file, self.start).map_err(io_error(&path))?;
             self.latencies.insert(workload.to_owned(), writer);
         }
         let writer = self.latencies.get_mut(workload).expect("inserted above");
@@ -159,50 +179,62 @@ impl RecordingWriter {
     pub fn finish(mut self, t_ns: u64, status: RunStatus) -> Result<(), RecordingError> {
         self.event(t_ns, Event::Finished { status })?;
         for (source, writer) in std::mem::take(&mut self.samples) {
-            let stream = self.dir.join("samples").join(format!("{source}.arrows"));
-            let parquet = stream.with_extension("parquet");
-            writer.finish().map_err(samples_error(&stream))?;
-            let samples = Samples::read_stream(&stream).map_err(samples_error(&stream))?;
-            samples.write_parquet(&parquet).map_err(samples_error(&parquet))?;
-            self.add_sum(&format!("samples/{source}.parquet"))?;
-            fs::remove_file(&stream).and_then(|()| fs::remove_file(sums_path(&stream))).map_err(io_error(&stream))?;
+            self.convert(&source, writer)?;
         }
-        self.latencies.keys().try_for_each(|workload| self.add_sum(&format!("latency/{workload}.hlog")))
+        self.latencies.keys().try_for_each(|workload| self.add_sum(&latency_name(workload)))
+    }
+
+    /// Replaces the stream of the series `source` by its Parquet file.
+    fn convert(&self, source: &str, writer: SampleWriter) -> Result<(), RecordingError> {
+        let (stream, parquet) = (stream_name(source), parquet_name(source));
+        let samples = writer.finish().and_then(|()| Samples::read_stream(&self.files, &stream));
+        let samples = samples.map_err(samples_error(&self.path(&stream)))?;
+        let file = self.files.create_anew(&parquet).map_err(io_error(&self.path(&parquet)))?;
+        samples.write_parquet(file).map_err(samples_error(&self.path(&parquet)))?;
+        self.add_sum(&parquet)?;
+        let removed = self.files.remove_file(&stream).and_then(|()| self.files.remove_file(sums_name(&stream)));
+        removed.map_err(io_error(&self.path(&stream)))
     }
 
     fn add_sum(&self, name: &str) -> Result<(), RecordingError> {
-        file_sums::add_file(&self.dir, name).map_err(io_error(&self.dir.join(name)))
+        file_sums::add_file(&self.files, name).map_err(io_error(&self.path(name)))
     }
 }
 
-/// Writes the document `name` of the recording in `dir`, such as `plan.json`, without its [secrets](crate::secrets) and with its
+/// The file of the series `source` during a run.
+pub(super) fn stream_name(source: &str) -> String {
+    format!("samples/{source}.arrows")
+}
+
+/// The file of the series `source` after the run.
+pub(super) fn parquet_name(source: &str) -> String {
+    format!("samples/{source}.parquet")
+}
+
+/// The file of the latencies of `workload`.
+pub(super) fn latency_name(workload: &str) -> String {
+    format!("latency/{workload}.hlog")
+}
+
+/// Writes the document `name` of the recording `files`, such as `plan.json`, without its [secrets](crate::secrets) and with its
 /// checksum; replaces an earlier one.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_document(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), RecordingError> {
-    let path = dir.join(name);
+pub fn write_document(files: &Directory, name: &str, bytes: &[u8]) -> Result<(), RecordingError> {
     let text = std::str::from_utf8(bytes).map(redact);
     let bytes = text.as_deref().map_or(bytes, str::as_bytes);
-    file_sums::add(dir, name, bytes).map_err(io_error(&path))?;
-    write_file(&path, bytes)
+    let written = file_sums::add(files, name, bytes).and_then(|()| files.replace(name, bytes));
+    written.map_err(io_error(&files.path().join(name)))
 }
 
-/// Writes a file atomically: under another name first.
+/// Writes the file `path`, which its user has named, atomically: under another name first. A link is replaced itself.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
-    let part = path.with_extension("part");
-    // What is there is another's, or left by a kill. It is never written to: it may be a link.
-    let mut file = match File::create_new(&part) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            fs::remove_file(&part).and_then(|()| File::create_new(&part)).map_err(io_error(&part))?
-        }
-        created => created.map_err(io_error(&part))?,
-    };
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io_error(&part))?;
-    fs::rename(&part, path).map_err(io_error(path))
+    let (directory, name) = Directory::holding(path).map_err(io_error(path))?;
+    directory.replace(name, bytes).map_err(io_error(path))
 }
 
 /// The content of `plan.json`.

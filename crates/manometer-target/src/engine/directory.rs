@@ -10,13 +10,13 @@
 //! A measuring tool must not destroy data. Only a directory with Manometer's marker is ever deleted, and only if the
 //! marker equals the one to be written in its place. Everything else is refused.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::FileLock;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::host::mount;
+use manometer_measure::{Directory, FileLock};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +26,8 @@ use super::EngineError;
 pub const MARKER: &str = "manometer.json";
 const NEW_MARKER: &str = "manometer.json.new";
 const LOCK: &str = "lock";
+/// The largest marker that is read.
+const MOST_MARKER_BYTES: u64 = 16 << 20;
 /// The directory of the engine's own files.
 pub const DATABASE: &str = "db";
 /// The directory of files that are being loaded into the database.
@@ -71,6 +73,11 @@ pub struct DatabaseManifest {
 impl DatabaseManifest {
     /// The marker in `folder`; `None` if there is none that can be read.
     pub fn read(folder: &Path) -> Option<Self> {
+        Self::read_in(&Directory::open(folder).ok()?)
+    }
+
+    /// As [`Self::read`], of a folder held open.
+    pub fn read_in(folder: &Directory) -> Option<Self> {
         marker_of(folder).ok().flatten()
     }
 
@@ -133,7 +140,7 @@ pub(super) enum ReuseDecision {
 /// The locked directory of a database.
 #[derive(Debug)]
 pub struct DatabaseDirectory {
-    path: PathBuf,
+    folder: Directory,
     marker: DatabaseManifest,
     reused: bool,
     _lock: FileLock,
@@ -149,20 +156,24 @@ impl DatabaseDirectory {
         if mount::is_memory(path) {
             return Err(EngineError::InMemoryFileSystem(path.to_owned()));
         }
-        judge(path, &marker, existing)?;
-        fs::create_dir_all(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
-        let lock = lock(path)?;
+        match open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
+            Ok(folder) => drop(judge(&folder, &marker, existing)?),
+        }
+        let folder = create(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
+        let lock = lock_folder(&folder)?;
         // Checked again under the lock: another run may have changed it in between.
-        let verdict = judge(path, &marker, existing)?;
-        let mut held = Self { path: path.to_owned(), marker, reused: verdict == ReuseDecision::Use, _lock: lock };
+        let verdict = judge(&folder, &marker, existing)?;
+        let mut held = Self { folder, marker, reused: verdict == ReuseDecision::Use, _lock: lock };
         if !held.reused {
             held.clear()?;
             held.marker.changed = false;
             held.marker.made_at_unix_ns = WallAnchor::now().unix_ns;
             held.write_marker(false)?;
-            create_empty(&held.database())?;
-            create_empty(&held.loading())?;
-        } else if let Some(there) = marker_of(path)? {
+            create_empty(&held.folder, DATABASE)?;
+            create_empty(&held.folder, LOADING)?;
+        } else if let Some(there) = marker_of(&held.folder)? {
             // A reused database keeps its creator's marker.
             held.marker = there;
         }
@@ -176,7 +187,7 @@ impl DatabaseDirectory {
 
     /// The path of the engine's files.
     pub fn database(&self) -> PathBuf {
-        self.path.join(DATABASE)
+        self.folder.path().join(DATABASE)
     }
 
     /// Records that the database is complete.
@@ -184,7 +195,7 @@ impl DatabaseDirectory {
     /// # Errors
     /// The marker cannot be written.
     pub fn set_loaded(&mut self) -> Result<(), EngineError> {
-        remove_dir(&self.loading())?;
+        remove_tree(&self.folder, LOADING)?;
         self.write_marker(true)
     }
 
@@ -203,58 +214,60 @@ impl DatabaseDirectory {
     /// Something cannot be removed.
     pub fn remove(mut self) -> Result<(), EngineError> {
         self.clear()?;
-        remove_file(&self.path.join(LOCK))?;
+        remove_file(&self.folder, LOCK)?;
         // The directory stays if it holds other files.
-        let _ = fs::remove_dir(&self.path);
+        let _ = Directory::holding(self.folder.path()).and_then(|(parent, name)| parent.remove_directory(name));
         Ok(())
-    }
-
-    fn loading(&self) -> PathBuf {
-        self.path.join(LOADING)
     }
 
     /// Removes all entries of Manometer except the lock. The marker goes last: an interrupted removal stays
     /// recognisable.
     fn clear(&mut self) -> Result<(), EngineError> {
-        let there = DatabaseManifest::read(&self.path);
+        let there = DatabaseManifest::read_in(&self.folder);
         // A full disk may have no room to write an equal marker.
         let known = there.is_some_and(|there| !there.loaded && there.differences(&self.marker, false).is_empty());
-        if !known && self.path.join(MARKER).exists() {
+        if !known && self.folder.holds(MARKER) {
             self.write_marker(false)?;
         }
-        remove_dir(&self.database())?;
-        remove_dir(&self.loading())?;
-        remove_file(&self.path.join(LOG))?;
-        remove_file(&self.path.join(NEW_MARKER))?;
-        remove_file(&self.path.join(MARKER))
+        remove_tree(&self.folder, DATABASE)?;
+        remove_tree(&self.folder, LOADING)?;
+        [LOG, NEW_MARKER, MARKER].into_iter().try_for_each(|name| remove_file(&self.folder, name))
     }
 
     /// Writes the marker to a new file and renames it, so that no partial marker is ever visible.
     fn write_marker(&mut self, loaded: bool) -> Result<(), EngineError> {
         self.marker.loaded = loaded;
-        let path = self.path.join(MARKER);
         let write = || -> io::Result<()> {
-            let new = self.path.join(NEW_MARKER);
-            let mut file = File::create(&new)?;
+            let mut file = self.folder.create_anew(NEW_MARKER)?;
             serde_json::to_writer_pretty(&mut file, &self.marker)?;
             file.sync_all()?;
-            fs::rename(&new, &path)?;
-            File::open(&self.path)?.sync_all()
+            self.folder.rename(NEW_MARKER, MARKER)?;
+            self.folder.sync()
         };
-        write().map_err(|reason| not_writable(&path, reason, "writing the marker"))
+        write().map_err(|reason| not_writable(&self.folder.path().join(MARKER), reason, "writing the marker"))
     }
 }
 
-/// What to do with `path` for an experiment that needs the database `wanted`.
-fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<ReuseDecision, EngineError> {
-    let names = match fs::read_dir(path) {
-        Ok(entries) => entries
-            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
-            .collect::<io::Result<Vec<_>>>()
-            .map_err(|reason| EngineError::NotReadable { path: path.to_owned(), reason })?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReuseDecision::Empty),
-        Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
-    };
+/// Opens the folder `path` of a database; only the way to the device directory may lead through links.
+fn open(path: &Path) -> io::Result<Directory> {
+    let (parent, name) = Directory::holding(path)?;
+    parent.directory(name)
+}
+
+/// As [`open`]; creates what is missing.
+fn create(path: &Path) -> io::Result<Directory> {
+    if let Some(parent) = path.parent() {
+        Directory::create(parent)?;
+    }
+    let (parent, name) = Directory::holding(path)?;
+    parent.ensure_directory(name)
+}
+
+/// What to do with `folder` for an experiment that needs the database `wanted`.
+fn judge(folder: &Directory, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<ReuseDecision, EngineError> {
+    let path = folder.path();
+    let entries = folder.entries().map_err(|reason| EngineError::NotReadable { path: path.to_owned(), reason })?;
+    let names: Vec<String> = entries.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let foreign = |found: &str| EngineError::ForeignFiles { path: path.to_owned(), found: found.to_owned() };
     if let Some(name) = names.iter().find(|name| !OWN_ENTRIES.contains(&name.as_str())) {
         return Err(foreign(name));
@@ -263,7 +276,7 @@ fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Res
         let held = names.iter().find(|name| *name == DATABASE || *name == LOADING);
         return held.map_or(Ok(ReuseDecision::Empty), |name| Err(foreign(name)));
     }
-    let Some(there) = marker_of(path)? else { return Err(foreign(MARKER)) };
+    let Some(there) = marker_of(folder)? else { return Err(foreign(MARKER)) };
     compare(path, &there, wanted, existing, REMEDIES)
 }
 
@@ -312,21 +325,21 @@ pub(super) fn compare(
 /// # Errors
 /// The database is in use, or cannot be removed.
 pub fn remove_incomplete(path: &Path) -> Result<(), EngineError> {
-    let half_made = || DatabaseManifest::read(path).filter(|marker| !marker.loaded);
-    if half_made().is_none() {
+    if DatabaseManifest::read(path).is_none_or(|marker| marker.loaded) {
         return Ok(());
     }
-    let lock = lock(path)?;
-    match half_made() {
-        Some(marker) => DatabaseDirectory { path: path.to_owned(), marker, reused: false, _lock: lock }.remove(),
+    let folder = open(path).map_err(|reason| EngineError::NotReadable { path: path.to_owned(), reason })?;
+    let lock = lock_folder(&folder)?;
+    match DatabaseManifest::read_in(&folder).filter(|marker| !marker.loaded) {
+        Some(marker) => DatabaseDirectory { folder, marker, reused: false, _lock: lock }.remove(),
         None => Ok(()),
     }
 }
 
-/// The marker in `path`; `None` if it holds no database of Manometer.
-fn marker_of(path: &Path) -> Result<Option<DatabaseManifest>, EngineError> {
-    let path = path.join(MARKER);
-    let bytes = fs::read(&path).map_err(|reason| EngineError::NotReadable { path, reason })?;
+/// The marker in `folder`; `None` if it holds no database of Manometer.
+fn marker_of(folder: &Directory) -> Result<Option<DatabaseManifest>, EngineError> {
+    let not_readable = |reason| EngineError::NotReadable { path: folder.path().join(MARKER), reason };
+    let bytes = folder.read_all(MARKER, MOST_MARKER_BYTES).map_err(not_readable)?;
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
@@ -335,22 +348,27 @@ fn marker_of(path: &Path) -> Result<Option<DatabaseManifest>, EngineError> {
 /// # Errors
 /// The directory is locked, or cannot be written.
 pub fn lock(path: &Path) -> Result<FileLock, EngineError> {
-    let name = path.join(LOCK);
-    let file = File::options().create(true).truncate(false).write(true).open(&name);
-    let held = file.and_then(FileLock::take).map_err(|reason| not_writable(&name, reason, "taking the lock"))?;
-    held.ok_or_else(|| EngineError::Locked(path.to_owned()))
+    let folder = open(path).map_err(|reason| not_writable(path, reason, "taking the lock"))?;
+    lock_folder(&folder)
 }
 
-fn create_empty(path: &Path) -> Result<(), EngineError> {
-    fs::create_dir(path).map_err(|reason| not_writable(path, reason, "creating the directory"))
+fn lock_folder(folder: &Directory) -> Result<FileLock, EngineError> {
+    let file = folder.open_file(LOCK, OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK);
+    let failed = |reason| not_writable(&folder.path().join(LOCK), reason, "taking the lock");
+    file.and_then(FileLock::take).map_err(failed)?.ok_or_else(|| EngineError::Locked(folder.path().to_owned()))
 }
 
-fn remove_dir(path: &Path) -> Result<(), EngineError> {
-    ignore_missing(path, fs::remove_dir_all(path))
+fn create_empty(folder: &Directory, name: &str) -> Result<(), EngineError> {
+    let failed = |reason| not_writable(&folder.path().join(name), reason, "creating the directory");
+    folder.create_directory(name).map(drop).map_err(failed)
 }
 
-fn remove_file(path: &Path) -> Result<(), EngineError> {
-    ignore_missing(path, fs::remove_file(path))
+fn remove_tree(folder: &Directory, name: &str) -> Result<(), EngineError> {
+    ignore_missing(&folder.path().join(name), folder.remove_tree(name))
+}
+
+fn remove_file(folder: &Directory, name: &str) -> Result<(), EngineError> {
+    ignore_missing(&folder.path().join(name), folder.remove_file(name))
 }
 
 fn ignore_missing(path: &Path, result: io::Result<()>) -> Result<(), EngineError> {

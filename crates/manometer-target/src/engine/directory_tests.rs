@@ -1,3 +1,5 @@
+use std::fs;
+
 use manometer_testing::memory_file_system;
 
 use super::*;

@@ -1,12 +1,11 @@
 //! The files of a workload, and whether existing ones may be used or replaced.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::ByteSize;
-use rustix::fs::{AtFlags, CWD, SeekFrom, StatxFlags};
+use manometer_measure::{ByteSize, Directory};
+use rustix::fs::{AtFlags, CWD, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
 use super::{FileError, MAGIC};
@@ -51,8 +50,9 @@ impl FileSet {
 }
 
 fn open_one(path: &Path, write: bool, direct: bool) -> Result<File, FileError> {
-    let flags = if direct { libc::O_DIRECT } else { 0 };
-    let opened = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path);
+    let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
+    let flags = if direct { access | OFlags::DIRECT } else { access };
+    let opened = Directory::holding(path).and_then(|(directory, name)| directory.open_file(name, flags));
     opened.map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL) if direct => FileError::DirectIoUnsupported(path.to_owned()),
         _ => FileError::system("open", path)(error),

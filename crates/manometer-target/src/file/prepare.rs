@@ -1,14 +1,15 @@
 //! Creates files: allocated first, then written completely, synced, and only then renamed to their names.
 
-use std::fs::{File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::ByteSize;
 use manometer_measure::host::mount::free_bytes;
-use rustix::fs::FallocateFlags;
+use manometer_measure::{ByteSize, Directory};
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
 use super::buffers::Buffers;
@@ -46,7 +47,7 @@ pub fn prepare(
         match make(&path, files.bytes_each, &mut data, &mut |done| progress(before + done, total)) {
             Ok(()) => made.push(path),
             Err(error) => {
-                made.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                made.iter().for_each(|path| drop(remove(path)));
                 return Err(error);
             }
         }
@@ -61,37 +62,47 @@ fn make(
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), FileError> {
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(FileError::system("create", parent))?;
+        Directory::create(parent).map_err(FileError::system("create", parent))?;
     }
     // The existing file may be removed; its space may be needed.
-    match std::fs::remove_file(path) {
+    match remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FileError::system("remove", path)(error)),
         _ => {}
     }
-    let unfinished = unfinished(path);
-    let made = allocate(&unfinished, path, bytes)
+    let (directory, name) = Directory::holding(path).map_err(FileError::system("create", path))?;
+    let unfinished = unfinished(&name);
+    let made = allocate(&directory, &unfinished, path, bytes)
         .and_then(|file| write_through(&file, path, bytes, data, progress))
-        .and_then(|()| std::fs::rename(&unfinished, path).map_err(FileError::system("name", path)));
+        .and_then(|()| directory.rename(&unfinished, &name).map_err(FileError::system("name", path)));
     if made.is_err() {
         // The failure is returned. A file left behind is recognised by its suffix.
-        let _ = std::fs::remove_file(&unfinished);
+        let _ = directory.remove_file(&unfinished);
     }
     made
 }
 
-fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+fn remove(path: &Path) -> io::Result<()> {
+    let (directory, name) = Directory::holding(path)?;
+    directory.remove_file(name)
+}
+
+fn unfinished(name: &OsStr) -> OsString {
+    let mut name = name.to_owned();
     name.push(UNFINISHED);
-    name.into()
+    name
 }
 
 /// Opens the unfinished file and allocates its space, so that a full file system is detected at once.
-fn allocate(unfinished: &Path, path: &Path, bytes: u64) -> Result<File, FileError> {
-    let open = |flags| {
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).custom_flags(flags).open(unfinished)
-    };
-    let opened = open(libc::O_DIRECT).or_else(|error| match error.raw_os_error() {
-        Some(libc::EINVAL) => open(0),
+fn allocate(directory: &Directory, unfinished: &OsStr, path: &Path, bytes: u64) -> Result<File, FileError> {
+    let open = |flags| directory.open_file(unfinished, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | flags);
+    // What a killed preparation left is never written to.
+    let _ = directory.remove_file(unfinished);
+    let opened = open(OFlags::DIRECT).or_else(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => {
+            // Some file systems have created it.
+            let _ = directory.remove_file(unfinished);
+            open(OFlags::empty())
+        }
         _ => Err(error),
     });
     let file = opened.map_err(FileError::system("create", path))?;

@@ -1,11 +1,10 @@
 //! Probes the kernel's I/O interfaces with a small file.
 
-use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::doctor::{Interfaces, Probe};
-use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_measure::{Clock as _, Directory, MonotonicClock};
 
 use super::{BackendOptions, FileSet, IoEngine, IoOperation, Submission, direct_alignment_bytes, open};
 
@@ -31,7 +30,7 @@ pub fn probe(dir: &Path) -> Interfaces {
         libaio: also(file.attempt(IoEngine::Libaio, past_cache, false)),
         io_uring: also(file.attempt(IoEngine::IoUring, past_cache, false)),
         dsync: file.attempt(IoEngine::Posix, false, true),
-        direct_io: direct.map(|how| match direct_alignment_bytes(&file.0) {
+        direct_io: direct.map(|how| match direct_alignment_bytes(&file.path()) {
             Some(bytes) => format!("{how} in multiples of {bytes} B"),
             None => how,
         }),
@@ -39,21 +38,29 @@ pub fn probe(dir: &Path) -> Interfaces {
 }
 
 /// A file of one block; removed when dropped.
-struct ProbeFile(PathBuf);
+struct ProbeFile {
+    directory: Directory,
+    name: String,
+}
 
 impl ProbeFile {
     fn make(dir: &Path) -> Result<Self, String> {
-        let path = dir.join(format!(".manometer-probe-{}", std::process::id()));
+        let name = format!(".manometer-probe-{}", std::process::id());
         let failed = |error: std::io::Error| format!("not tried: {} cannot be written: {error}", dir.display());
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-        let made = Self(path);
+        let directory = Directory::open(dir).map_err(failed)?;
+        let mut file = directory.create_new(&name).map_err(failed)?;
+        let made = Self { directory, name };
         file.write_all(&[0; BYTES as usize]).and_then(|()| file.sync_all()).map_err(failed)?;
         Ok(made)
     }
 
+    fn path(&self) -> PathBuf {
+        self.directory.path().join(&self.name)
+    }
+
     /// Writes the block and reads it back.
     fn attempt(&self, engine: IoEngine, direct: bool, dsync: bool) -> Probe {
-        let files = FileSet { paths: vec![self.0.clone()], bytes_each: u64::from(BYTES) };
+        let files = FileSet { paths: vec![self.path()], bytes_each: u64::from(BYTES) };
         let options =
             BackendOptions { engine, depth: 1, slot_bytes: BYTES, write: true, direct, dsync, memory_bytes: 0 };
         let mut backend = open(&files, &options).map_err(|error| cause(&error))?;
@@ -81,7 +88,7 @@ impl ProbeFile {
 impl Drop for ProbeFile {
     fn drop(&mut self) {
         // A file of 4 KiB that cannot be removed is harmless.
-        let _ = fs::remove_file(&self.0);
+        let _ = self.directory.remove_file(&self.name);
     }
 }
 
@@ -96,6 +103,8 @@ fn cause(error: &super::FileError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -54,6 +54,10 @@ impl<'a> FileClient<'a> {
     }
 
     /// Opens an existing file, calls `act` with it, and closes it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the measured call itself, in the folder that the worker has created and locked"
+    )]
     pub(super) fn open(
         &mut self,
         act: impl FnOnce(&mut Self, &File, &Path) -> Result<(), ThreadEnd>,
@@ -93,6 +97,10 @@ impl<'a> FileClient<'a> {
     }
 
     /// Removes an existing file.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the measured call itself, in the folder that the worker has created and locked"
+    )]
     pub(super) fn delete(&mut self) -> Result<(), ThreadEnd> {
         let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };
         let path = self.file_tree.tree.path(taken_file.0);

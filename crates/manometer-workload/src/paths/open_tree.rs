@@ -1,18 +1,17 @@
 //! The tree of a run, and the settings in force.
 
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Mode, OFlags, open};
+use manometer_measure::Directory;
 
 use super::plan::PathsPlan;
 use crate::file_threads::FilesError;
 
 /// A tree that exists, with its root open, and the settings in force.
 pub(super) struct OpenTree {
-    pub(super) root: OwnedFd,
+    pub(super) root: Directory,
     pub(super) root_path: PathBuf,
     plan: Mutex<PathsPlan>,
     /// Rises with every change of the plan, so that threads need not lock it.
@@ -22,9 +21,7 @@ pub(super) struct OpenTree {
 impl OpenTree {
     /// The tree of `plan` at `root_path`.
     pub(super) fn new(plan: PathsPlan, root_path: PathBuf) -> Result<Self, FilesError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = open(&root_path, flags, Mode::empty());
-        let root = root.map_err(|error| FilesError::of("open", &root_path, error.into()))?;
+        let root = Directory::open(&root_path).map_err(|error| FilesError::of("open", &root_path, error))?;
         Ok(Self { root, root_path, plan: Mutex::new(plan), version: AtomicU64::new(0) })
     }
 

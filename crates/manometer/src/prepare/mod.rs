@@ -4,7 +4,7 @@ mod args;
 mod text;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use manometer_experiment::conductor;
 use manometer_experiment::lock::DiskLocks;
@@ -71,14 +71,9 @@ fn perform(args: &Args, experiment: &Experiment) -> anyhow::Result<ExitStatus> {
         Err(error) => return refuse(error.into()),
     };
     let interrupted = process::interruption()?;
-    let (out, created) = (PathBuf::new(), BTreeSet::new());
-    let setup = RunSetup {
-        program: process::executable(),
-        out,
-        reuse: args.reuse,
-        created: &created,
-        interrupted: &interrupted,
-    };
+    let created = BTreeSet::new();
+    let setup =
+        RunSetup { program: process::executable(), reuse: args.reuse, created: &created, interrupted: &interrupted };
     let mut progress = Progress::new(experiment, ProgressFormat::Text);
     let outcome = conductor::prepare(experiment, &setup, &mut |update| progress.show(&update));
     progress.finish();

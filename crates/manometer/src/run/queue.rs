@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
 use manometer_experiment::queue::{PlannedSet, Queue, QueuedRun, RunState, unlike_states};
+use manometer_measure::Directory;
 use manometer_measure::event::{RunStatus, Severity};
 use manometer_report::AnalysedRecording;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -34,9 +35,13 @@ pub(super) fn run(
         output::note(crate::text::findings(&order).trim_start());
     }
     let count = queue.runs().len();
-    let perform = |index: usize, run: &QueuedRun, before: &BTreeSet<PathBuf>, created: &mut BTreeSet<PathBuf>| {
+    let perform = |index: usize,
+                   run: &QueuedRun,
+                   out: &Directory,
+                   before: &BTreeSet<PathBuf>,
+                   created: &mut BTreeSet<PathBuf>| {
         session.announce(index + 1, count, &run.planned.experiment, &run.dir, before);
-        session.perform(&run.planned.experiment, &run.dir, before, created)
+        session.perform(&run.planned.experiment, out, before, created)
     };
     // What a recording says is read again at the end: kept until then, the analyses of a long set would fill the memory.
     let recorded = |run: &QueuedRun| -> anyhow::Result<()> {

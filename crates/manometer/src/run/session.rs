@@ -13,7 +13,7 @@ use manometer_experiment::queue::forecast::PreparationForecast;
 use manometer_experiment::setup::RunSetup;
 use manometer_experiment::{Experiment, plan};
 use manometer_measure::event::RunStatus;
-use manometer_measure::{Clock as _, MonotonicClock, human};
+use manometer_measure::{Clock as _, Directory, MonotonicClock, human};
 use manometer_report::AnalysedRecording;
 use serde_json::json;
 
@@ -55,24 +55,24 @@ impl RunContext<'_> {
         }
     }
 
-    /// Runs one experiment. `before` are the folders whose data earlier runs of the set created, `created` those whose data
+    /// Runs one experiment, with its recording in the empty folder `out`. `before` are the folders whose data earlier runs of the set created, `created` those whose data
     /// this one creates, however it ends.
     pub(super) fn perform(
         &self,
         experiment: &Experiment,
-        dir: &Path,
+        out: &Directory,
         before: &BTreeSet<PathBuf>,
         created: &mut BTreeSet<PathBuf>,
     ) -> Result<RunStatus, RunError> {
         let (program, reuse) = (crate::process::executable(), self.args.reuse);
-        let setup = RunSetup { program, out: dir.to_owned(), reuse, created: before, interrupted: self.interrupted };
+        let setup = RunSetup { program, reuse, created: before, interrupted: self.interrupted };
         let mut progress = Progress::new(experiment, self.args.progress);
         let mut metrics = self.args.metrics.as_ref().map(|path| LiveMetrics::new(path, &experiment.name));
         let mut show = |update: ProgressUpdate<'_>| {
             progress.show(&update);
             metrics.iter_mut().for_each(|metrics| metrics.show(&update));
         };
-        let outcome = conductor::run(experiment, &setup, created, &mut show);
+        let outcome = conductor::run(experiment, &setup, out, created, &mut show);
         progress.finish();
         outcome
     }

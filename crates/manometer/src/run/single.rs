@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
+use manometer_experiment::conductor::RunError;
 use manometer_experiment::prepare::disk_fit::{DiskFits, fit_of};
 use manometer_experiment::queue::single_run::{ExistingRecording, resume_single};
 use manometer_measure::event::RunStatus;
+use manometer_measure::recording::OutDirectory;
 use manometer_report::AnalysedRecording;
 
 use super::session::RunContext;
@@ -44,6 +46,8 @@ pub(super) fn run(
 fn perform(session: &RunContext<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<RunStatus> {
     let all = experiment.workloads().map(|workload| experiment.directory.join(&workload.name));
     let replaced: BTreeSet<PathBuf> = all.filter(|_| session.args.replace).collect();
+    // Preparing may take hours: an unusable output folder is reported first.
+    let held = OutDirectory::create(out).map_err(RunError::from)?;
     session.announce(1, 1, experiment, out, &replaced);
-    Ok(session.perform(experiment, out, &replaced, &mut BTreeSet::new())?)
+    Ok(session.perform(experiment, held.directory(), &replaced, &mut BTreeSet::new())?)
 }

@@ -6,7 +6,6 @@ use manometer_analysis::criterion::ThroughputUnit;
 use manometer_analysis::summarise;
 use manometer_analysis::time_series::{TimeWindow, throughput};
 use manometer_measure::event::{Event, RunStatus};
-use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::{LatencyHistogram, Phase, PlannedWorkload, Recording};
 use serde::Serialize;
 
@@ -170,8 +169,7 @@ fn workload_state(recording: &Recording, workload: &PlannedWorkload) -> Workload
 
 /// The 99th percentile of all operations in the last sample interval that has latencies.
 fn p99_us(recording: &Recording, workload: &str) -> Option<f64> {
-    let path = recording.dir.join("latency").join(format!("{workload}.hlog"));
-    let log = LatencyLog::read_end(&path, LATENCY_BYTES).ok()?;
+    let log = recording.latency_end(workload, LATENCY_BYTES).ok()?;
     let last_s = log.intervals.iter().map(|interval| interval.end_s).max_by(f64::total_cmp)?;
     let mut all = LatencyHistogram::new();
     for operation in log.operations() {

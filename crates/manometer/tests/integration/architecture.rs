@@ -93,6 +93,23 @@ const CIRCLES: &[(&str, usize)] = &[
     ("rlsm", 3),
 ];
 
+/// The crates that write below device directories and output folders.
+const HELD: [&str; 7] = ["experiment", "import", "measure", "report", "session", "target", "workload"];
+
+#[test]
+fn crates_that_write_below_a_directory_have_the_rules_of_all_and_one_more() {
+    let text = |path: &str| std::fs::read_to_string(repository_file(path)).unwrap();
+    let of_all = text("clippy.toml");
+    for name in HELD {
+        let path = format!("crates/manometer-{name}/clippy.toml");
+        let own = text(&path);
+        assert!(of_all.lines().all(|line| own.lines().any(|one| one == line)), "{path}");
+        for method in ["std::fs::write", "std::fs::File::create", "std::fs::OpenOptions::open", "std::fs::rename"] {
+            assert!(own.contains(&format!("path = \"{method}\"")), "{path}: {method}");
+        }
+    }
+}
+
 #[test]
 fn circles_of_imports_do_not_grow() {
     let script = repository_file("tools/import_circles.py");

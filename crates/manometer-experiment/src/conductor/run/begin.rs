@@ -7,7 +7,7 @@ use manometer_measure::clock::{WallAnchor, next_tick_ns};
 use manometer_measure::doctor::Facts;
 use manometer_measure::host::{self, environment};
 use manometer_measure::plan::{Plan, Settings};
-use manometer_measure::{Clock as _, MonotonicClock, RecordingError, RecordingWriter};
+use manometer_measure::{Clock as _, Directory, MonotonicClock, RecordingError, RecordingWriter};
 use manometer_session::controller::Controller;
 use manometer_session::protocol::Job;
 use serde_json::{Value, json};
@@ -31,17 +31,18 @@ impl<'a> Run<'a> {
     pub(super) fn begin(
         experiment: &Experiment,
         setup: &'a RunSetup<'a>,
+        out: &Directory,
         prepared: &PreparedRun,
         ledger: &'a mut Ledger,
         watch: &'a mut dyn FnMut(ProgressUpdate<'_>),
     ) -> Result<Self, RunError> {
         let plan = crate::plan::plan(experiment);
-        let isolated = RunIsolation::begin(experiment)?;
+        let isolated = RunIsolation::begin(experiment, ledger.directory())?;
         let environment = described(experiment, prepared, &isolated);
         let start = WallAnchor::now();
-        let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
+        let recording = RecordingWriter::create_in(out, start, &experiment.to_toml(), &plan, &environment)?;
         let now_ns = MonotonicClock.now_ns();
-        let mut account = WriteAccount::open(ledger, &experiment.directory, "run", experiment.write_budget, now_ns)?;
+        let mut account = WriteAccount::open(ledger, "run", experiment.write_budget, now_ns)?;
         let mut controller = Controller::default();
         let mut members = Vec::new();
         let mut observers = host::host_observers(&experiment.directory);

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::member::Member;
 use crate::definition::Experiment;
-use crate::setup::RunSetup;
 
 /// A worker did not find its prepared data.
 pub(super) fn made_anew(member: &Member) -> Option<Finding> {
@@ -83,8 +82,8 @@ pub(super) fn rounds_too_wide(rounds: usize, width: Option<f64>, wanted: f64) ->
     Finding::new("interval-too-wide", Severity::Warning, text)
 }
 
-pub(super) fn recording_on_device(setup: &RunSetup<'_>, experiment: &Experiment) -> Option<Finding> {
-    same_device(&setup.out, &experiment.directory).then(|| {
+pub(super) fn recording_on_device(out: &Path, experiment: &Experiment) -> Option<Finding> {
+    same_device(out, &experiment.directory).then(|| {
         Finding::new(
             "recording-on-device",
             Severity::Warning,

@@ -17,7 +17,7 @@ use manometer_measure::clock::next_tick_ns;
 use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::host::Observer;
 use manometer_measure::plan::{Phase, Plan};
-use manometer_measure::{Clock as _, MonotonicClock, RecordingError, Span};
+use manometer_measure::{Clock as _, Directory, MonotonicClock, RecordingError, Span};
 use manometer_session::controller::{Controller, WorkerEvent};
 use manometer_session::protocol::{Control, Message};
 
@@ -47,15 +47,16 @@ const INTERRUPT_CHECK_NS: u64 = 100_000_000;
 pub(super) fn run(
     experiment: &Experiment,
     setup: &RunSetup<'_>,
+    out: &Directory,
     prepared: &PreparedRun,
     ledger: &mut Ledger,
     created: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(ProgressUpdate<'_>),
 ) -> Result<RunStatus, RunError> {
-    let mut run = Run::begin(experiment, setup, prepared, ledger, watch)?;
+    let mut run = Run::begin(experiment, setup, out, prepared, ledger, watch)?;
     let writes = run.isolated.limits_direct_writes_only(experiment).then(bounds_direct_writes_only);
     let unseen = device_unseen(&run.environment, &experiment.directory);
-    let conditions = [unseen, recording_on_device(setup, experiment), writes];
+    let conditions = [unseen, recording_on_device(out.path(), experiment), writes];
     let known = experiment.findings.iter().chain(&prepared.findings).cloned();
     for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;

@@ -105,6 +105,7 @@ fn mounts(devices: &[&BlockDevice]) -> procfs::ProcResult<Vec<String>> {
 }
 
 /// The error of opening the device exclusively, where that fails.
+#[expect(clippy::disallowed_methods, reason = "a device, which is not written to")]
 fn open_exclusively(path: &Path) -> Option<String> {
     let exclusive = i32::try_from(OFlags::EXCL.bits()).unwrap_or_default();
     fs::OpenOptions::new()

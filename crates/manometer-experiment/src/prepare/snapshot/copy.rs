@@ -3,10 +3,12 @@
 //! A file is cloned where the file system supports it (reflink), hard-linked where the engine never changes a written
 //! file, and copied otherwise. All files and folders of the copy are durable at the end.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 
+use manometer_measure::Directory;
 use rustix::fs::ioctl_ficlone;
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +52,12 @@ pub(super) struct CopyRules<'a> {
     pub check_stop: &'a mut dyn FnMut() -> Result<(), PrepareError>,
 }
 
-/// Copies the folder `from` to `to`, which does not exist yet. Returns the files, sorted by path.
-pub(super) fn copy_folder(from: &Path, to: &Path, rules: &mut CopyRules<'_>) -> Result<Vec<CopiedFile>, PrepareError> {
+/// Copies the folder `from` to the empty folder `to`. Returns the files, sorted by path.
+pub(super) fn copy_folder(
+    from: &Directory,
+    to: &Directory,
+    rules: &mut CopyRules<'_>,
+) -> Result<Vec<CopiedFile>, PrepareError> {
     let mut copied = Vec::new();
     copy_below(from, to, "", rules, &mut copied)?;
     copied.sort_by(|one, other| one.path.cmp(&other.path));
@@ -59,71 +65,72 @@ pub(super) fn copy_folder(from: &Path, to: &Path, rules: &mut CopyRules<'_>) -> 
 }
 
 fn copy_below(
-    from: &Path,
-    to: &Path,
+    from: &Directory,
+    to: &Directory,
     below: &str,
     rules: &mut CopyRules<'_>,
     copied: &mut Vec<CopiedFile>,
 ) -> Result<(), PrepareError> {
-    fs::create_dir(to).map_err(SnapshotError::at(to))?;
-    for entry in fs::read_dir(from).map_err(SnapshotError::at(from))? {
-        let entry = entry.map_err(SnapshotError::at(from))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for (file_name, kind) in from.entries().map_err(SnapshotError::at(from.path()))? {
+        let name = file_name.to_string_lossy().into_owned();
         if below.is_empty() && !(rules.includes)(&name) {
             continue;
         }
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let (source, target) = (from.path().join(&file_name), to.path().join(&file_name));
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
-        let kind = entry.file_type().map_err(SnapshotError::at(&source))?;
         if kind.is_dir() {
+            let source = from.directory(&file_name).map_err(SnapshotError::at(&source))?;
+            let target = to.create_directory(&file_name).map_err(SnapshotError::at(&target))?;
             copy_below(&source, &target, &path, rules, copied)?;
         } else if kind.is_file() {
             (rules.check_stop)()?;
             let is_immutable = (rules.is_immutable)(&name);
-            let method = copy_file(&source, &target, is_immutable, rules.check_stop)?;
-            let bytes = fs::metadata(&target).map_err(SnapshotError::at(&target))?.len();
+            let method = copy_file(from, to, &file_name, is_immutable, rules.check_stop)?;
+            let bytes = to.facts(&file_name).map_err(SnapshotError::at(&target))?.st_size.cast_unsigned();
             copied.push(CopiedFile { path, bytes, method });
         } else {
             return Err(SnapshotError::UnsupportedFile(source).into());
         }
     }
-    Ok(File::open(to).and_then(|folder| folder.sync_all()).map_err(SnapshotError::at(to))?)
+    Ok(to.sync().map_err(SnapshotError::at(to.path()))?)
 }
 
 fn copy_file(
-    from: &Path,
-    to: &Path,
+    from: &Directory,
+    to: &Directory,
+    name: &OsStr,
     is_immutable: bool,
     check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
 ) -> Result<CopyMethod, PrepareError> {
-    let mut source = File::open(from).map_err(SnapshotError::at(from))?;
-    let mut target = File::create_new(to).map_err(SnapshotError::at(to))?;
+    let (from_path, to_path): (PathBuf, PathBuf) = (from.path().join(name), to.path().join(name));
+    let mut source = from.read(name).map_err(SnapshotError::at(&from_path))?;
+    let mut target = to.create_new(name).map_err(SnapshotError::at(&to_path))?;
     if ioctl_ficlone(&target, &source).is_ok() {
-        target.sync_all().map_err(SnapshotError::at(to))?;
+        target.sync_all().map_err(SnapshotError::at(&to_path))?;
         return Ok(CopyMethod::Reflink);
     }
     if is_immutable {
         drop(target);
-        fs::remove_file(to).map_err(SnapshotError::at(to))?;
+        to.remove_file(name).map_err(SnapshotError::at(&to_path))?;
         // The contents must be durable before the link is.
-        source.sync_all().map_err(SnapshotError::at(from))?;
-        if fs::hard_link(from, to).is_ok() {
+        source.sync_all().map_err(SnapshotError::at(&from_path))?;
+        if from.hard_link(name, to, name).is_ok() {
             return Ok(CopyMethod::Link);
         }
-        target = File::create_new(to).map_err(SnapshotError::at(to))?;
+        target = to.create_new(name).map_err(SnapshotError::at(&to_path))?;
     }
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut length = 0;
     loop {
         check_stop()?;
-        let read = source.read(&mut chunk).map_err(SnapshotError::at(from))?;
+        let read = source.read(&mut chunk).map_err(SnapshotError::at(&from_path))?;
         if read == 0 {
             break;
         }
         length += read as u64;
-        write_chunk(&mut target, &chunk[..read]).map_err(SnapshotError::at(to))?;
+        write_chunk(&mut target, &chunk[..read]).map_err(SnapshotError::at(&to_path))?;
     }
-    target.set_len(length).and_then(|()| target.sync_all()).map_err(SnapshotError::at(to))?;
+    target.set_len(length).and_then(|()| target.sync_all()).map_err(SnapshotError::at(&to_path))?;
     Ok(CopyMethod::Copy)
 }
 
@@ -137,7 +144,9 @@ fn write_chunk(target: &mut File, chunk: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
 
     use super::*;
 
@@ -147,7 +156,7 @@ mod tests {
             is_immutable: &|name| name.ends_with(".sst"),
             check_stop: &mut || Ok(()),
         };
-        copy_folder(from, to, rules).unwrap()
+        copy_folder(&Directory::open(from).unwrap(), &Directory::create(to).unwrap(), rules).unwrap()
     }
 
     #[test]
@@ -191,7 +200,8 @@ mod tests {
         fs::create_dir(&from).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", from.join("db")).unwrap();
         let rules = &mut CopyRules { includes: &|_| true, is_immutable: &|_| false, check_stop: &mut || Ok(()) };
-        let error = copy_folder(&from, &dir.path().join("to"), rules).unwrap_err();
+        let to = Directory::create(&dir.path().join("to")).unwrap();
+        let error = copy_folder(&Directory::open(&from).unwrap(), &to, rules).unwrap_err();
         assert!(matches!(error, PrepareError::Snapshot(SnapshotError::UnsupportedFile(_))), "{error}");
     }
 }

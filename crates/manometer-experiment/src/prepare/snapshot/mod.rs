@@ -10,11 +10,11 @@
 
 mod copy;
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::recording::write_file;
+use manometer_measure::Directory;
 use manometer_target::engine;
 use manometer_target::engine::directory::{DATABASE, DatabaseManifest, LOADING, MARKER, OWN_ENTRIES};
 use rapidhash::v3::rapidhash_v3;
@@ -26,6 +26,9 @@ use super::database_lock::lock_database;
 use super::error::PrepareError;
 use super::ledger::PreparedData;
 use super::snapshot_error::SnapshotError;
+
+/// The largest manifest that is read.
+const MOST_MANIFEST_BYTES: u64 = 1 << 30;
 
 const FOLDER: &str = ".manometer-snapshots";
 const MANIFEST: &str = "snapshot.json";
@@ -77,34 +80,42 @@ impl DataSnapshot {
 
 /// The complete snapshots of `directory`, sorted by name.
 pub fn snapshots(directory: &Path) -> Vec<DataSnapshot> {
-    named_snapshots(directory).iter().filter_map(|path| read(path)).collect()
+    named_snapshots(directory).iter().filter_map(read).collect()
 }
 
 /// The folders of damaged snapshots, from which files were removed or in which they were changed.
 pub(super) fn damaged(directory: &Path) -> Vec<PathBuf> {
-    named_snapshots(directory).into_iter().filter(|path| read(path).is_none()).collect()
+    let damaged = named_snapshots(directory).into_iter().filter(|folder| read(folder).is_none());
+    damaged.map(|folder| folder.path().to_owned()).collect()
 }
 
 /// All folders with the name of a complete snapshot.
-fn named_snapshots(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(directory.join(FOLDER)) else { return Vec::new() };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_none_or(|end| end != INCOMPLETE)).collect();
-    paths.sort();
-    paths
+fn named_snapshots(directory: &Path) -> Vec<Directory> {
+    let Ok(folder) = Directory::open(directory).and_then(|directory| directory.directory(FOLDER)) else {
+        return Vec::new();
+    };
+    let names = folder.entries().unwrap_or_default().into_iter().map(|(name, _)| name);
+    names.filter(|name| !is_incomplete(name)).filter_map(|name| folder.directory(name).ok()).collect()
 }
 
-/// The snapshot in `path`; nothing where it is damaged.
-fn read(path: &Path) -> Option<DataSnapshot> {
-    let manifest: Manifest = serde_json::from_slice(&fs::read(path.join(MANIFEST)).ok()?).ok()?;
+fn is_incomplete(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == INCOMPLETE)
+}
+
+/// The snapshot in `folder`; nothing where it is damaged.
+fn read(folder: &Directory) -> Option<DataSnapshot> {
+    let manifest = folder.read_all(MANIFEST, MOST_MANIFEST_BYTES).ok()?;
+    let manifest: Manifest = serde_json::from_slice(&manifest).ok()?;
+    let data = folder.directory(DATA).ok()?;
     let is_intact = |file: &CopiedFile| {
-        fs::metadata(path.join(DATA).join(&file.path)).is_ok_and(|found| found.is_file() && found.len() == file.bytes)
+        let bytes = data.read(&file.path).and_then(|file| Ok(file.metadata()?.len()));
+        bytes.is_ok_and(|bytes| bytes == file.bytes)
     };
     let is_complete = checksum(&manifest.files) == manifest.checksum && manifest.files.iter().all(is_intact);
-    let Manifest { data, engine, files, .. } = manifest;
+    let Manifest { data: prepared, engine, files, .. } = manifest;
     // The marker in the copy is authoritative, not the request for which it was created.
-    let data = PreparedData { marker: Some(DatabaseManifest::read(&path.join(DATA))?), ..data };
-    is_complete.then(|| DataSnapshot { path: path.to_owned(), data, files, engine })
+    let data = PreparedData { marker: Some(DatabaseManifest::read_in(&data)?), ..prepared };
+    is_complete.then(|| DataSnapshot { path: folder.path().to_owned(), data, files, engine })
 }
 
 fn checksum(files: &[CopiedFile]) -> u64 {
@@ -115,15 +126,17 @@ fn checksum(files: &[CopiedFile]) -> u64 {
 ///
 /// # Errors
 /// One cannot be removed.
-pub fn remove_incomplete(directory: &Path) -> Result<(), SnapshotError> {
-    let Ok(entries) = fs::read_dir(directory.join(FOLDER)) else { return Ok(()) };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(|path| path.extension().is_some_and(|end| end == INCOMPLETE)).try_for_each(|path| remove(&path))
+pub fn remove_incomplete(directory: &Directory) -> Result<(), SnapshotError> {
+    let Ok(folder) = directory.directory(FOLDER) else { return Ok(()) };
+    let names = folder.entries().unwrap_or_default().into_iter().map(|(name, _)| name);
+    names.filter(|name| is_incomplete(name)).try_for_each(|name| remove(&folder, &name))
 }
 
-fn remove(path: &Path) -> Result<(), SnapshotError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SnapshotError::at(path)(error)),
+fn remove(folder: &Directory, name: impl AsRef<Path>) -> Result<(), SnapshotError> {
+    match folder.remove_tree(name.as_ref()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(SnapshotError::at(&folder.path().join(name))(error))
+        }
         _ => Ok(()),
     }
 }
@@ -144,59 +157,55 @@ pub fn estimated_bytes(engine: &str, bytes: u64) -> u64 {
 /// # Errors
 /// A worker keeps the lock of the database, it cannot be read or copied, or `check_stop` failed. Nothing is left then.
 pub fn create(
-    directory: &Path,
+    directory: &Directory,
     data: &PreparedData,
     engine: &str,
     check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
 ) -> Result<DataSnapshot, PrepareError> {
-    let folder = directory.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(SnapshotError::at(&folder))?;
-    let free = |number: &u32| !folder.join(format!("{}-{number}", data.workload)).exists();
-    let number = (1..).find(free).unwrap_or(u32::MAX);
-    let path = folder.join(format!("{}-{number}", data.workload));
-    let incomplete = path.with_extension(INCOMPLETE);
-    let live = directory.join(&data.workload);
-    let _lock = lock_database(&live, check_stop)?;
-    let created = write_incomplete(&live, &incomplete, data, engine, check_stop)
-        .and_then(|()| Ok(publish(&incomplete, &path, &folder)?));
+    let at = |path: &Path| SnapshotError::at(&directory.path().join(path));
+    let folder = directory.ensure_directory(FOLDER).map_err(at(Path::new(FOLDER)))?;
+    let free = |number: &u32| !folder.holds(format!("{}-{number}", data.workload));
+    let name = format!("{}-{}", data.workload, (1..).find(free).unwrap_or(u32::MAX));
+    let incomplete = format!("{name}.{INCOMPLETE}");
+    let _lock = lock_database(&directory.path().join(&data.workload), check_stop)?;
+    let live = directory.directory(&data.workload).map_err(at(Path::new(&data.workload)))?;
+    let created = write_incomplete(&live, &folder, &incomplete, data, engine, check_stop)
+        .and_then(|()| Ok(publish(&folder, &incomplete, &name)?));
     if let Err(error) = created {
         // Where this fails, the next preparation removes it.
-        let _ = fs::remove_dir_all(&incomplete);
+        let _ = folder.remove_tree(&incomplete);
         return Err(error);
     }
-    let damaged = || SnapshotError::at(&path)(io::Error::other("the new snapshot is damaged"));
-    Ok(read(&path).ok_or_else(damaged)?)
+    let damaged = || SnapshotError::at(&folder.path().join(&name))(io::Error::other("the new snapshot is damaged"));
+    Ok(folder.directory(&name).ok().and_then(|folder| read(&folder)).ok_or_else(damaged)?)
 }
 
 fn write_incomplete(
-    from: &Path,
-    incomplete: &Path,
+    from: &Directory,
+    folder: &Directory,
+    incomplete: &str,
     data: &PreparedData,
     engine: &str,
     check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
 ) -> Result<(), PrepareError> {
-    fs::create_dir(incomplete).map_err(SnapshotError::at(incomplete))?;
+    let at = || SnapshotError::at(&folder.path().join(incomplete));
+    let to = folder.create_directory(incomplete).map_err(at())?;
     let rules = &mut CopyRules {
         includes: &|name| INCLUDED.contains(&name),
         is_immutable: &|name| is_immutable(engine, name),
         check_stop,
     };
-    let files = copy_folder(from, &incomplete.join(DATA), rules)?;
+    let files = copy_folder(from, &to.create_directory(DATA).map_err(at())?, rules)?;
     let checksum = checksum(&files);
     let manifest = Manifest { data: data.clone(), engine: engine.to_owned(), files, checksum };
     let bytes = serde_json::to_vec_pretty(&manifest).expect("plain data");
-    Ok(write_file(&incomplete.join(MANIFEST), &bytes).map_err(SnapshotError::from)?)
+    Ok(to.replace(MANIFEST, &bytes).and_then(|()| to.sync()).map_err(at())?)
 }
 
-/// Gives a complete snapshot its name, durably.
-fn publish(incomplete: &Path, path: &Path, folder: &Path) -> Result<(), SnapshotError> {
-    sync(incomplete)?;
-    fs::rename(incomplete, path).map_err(SnapshotError::at(path))?;
-    sync(folder)
-}
-
-fn sync(folder: &Path) -> Result<(), SnapshotError> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(SnapshotError::at(folder))
+/// Gives the complete snapshot `incomplete` its name, durably.
+fn publish(folder: &Directory, incomplete: &str, name: &str) -> Result<(), SnapshotError> {
+    let published = folder.rename(incomplete, name).and_then(|()| folder.sync());
+    published.map_err(SnapshotError::at(&folder.path().join(name)))
 }
 
 /// Replaces the workload's folder by a copy of `snapshot`. At any time the folder is the old one, the new one, or missing.
@@ -206,56 +215,67 @@ fn sync(folder: &Path) -> Result<(), SnapshotError> {
 /// The folder holds data that are in no snapshot, a worker of a killed run keeps its lock, the copy fails, or `check_stop`
 /// failed.
 pub fn restore(
-    directory: &Path,
+    directory: &Directory,
     snapshot: &DataSnapshot,
     ours: bool,
     check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
 ) -> Result<(), PrepareError> {
-    let (folder, live) = (directory.join(FOLDER), directory.join(&snapshot.data.workload));
-    let all: Vec<DatabaseManifest> = snapshots(directory).into_iter().filter_map(|one| one.data.marker).collect();
-    check_replaceable(&live, &all, ours)?;
-    let (fresh, old) = (folder.join("restored.new"), folder.join("replaced.new"));
-    remove(&fresh)?;
-    remove(&old)?;
+    const FRESH: &str = "restored.new";
+    const OLD: &str = "replaced.new";
+    let workload = &snapshot.data.workload;
+    let at = |name: &Path| SnapshotError::at(&directory.path().join(name));
+    let all: Vec<DatabaseManifest> =
+        snapshots(directory.path()).into_iter().filter_map(|one| one.data.marker).collect();
+    check_replaceable(directory, workload, &all, ours)?;
+    let folder = directory.directory(FOLDER).map_err(at(Path::new(FOLDER)))?;
+    remove(&folder, FRESH)?;
+    remove(&folder, OLD)?;
     let rules = &mut CopyRules {
         includes: &|_| true,
         is_immutable: &|name| is_immutable(&snapshot.engine, name),
         check_stop: &mut *check_stop,
     };
-    if let Err(error) = copy_folder(&snapshot.path.join(DATA), &fresh, rules) {
+    let from = folder.directory(snapshot.name()).and_then(|kept| kept.directory(DATA));
+    let from = from.map_err(SnapshotError::at(&snapshot.path))?;
+    let fresh = folder.create_directory(FRESH).map_err(at(Path::new(FOLDER)))?;
+    if let Err(error) = copy_folder(&from, &fresh, rules) {
         // Where this fails, the next preparation removes it.
-        let _ = fs::remove_dir_all(&fresh);
+        let _ = folder.remove_tree(FRESH);
         return Err(error);
     }
     // A worker that outlived a killed run would continue in the renamed folder.
-    let lock = lock_database(&live, check_stop)?;
+    let lock = lock_database(&directory.path().join(workload), check_stop)?;
     // Copying may have taken hours: the folder may have changed.
-    check_replaceable(&live, &all, ours)?;
-    if live.exists() {
-        fs::rename(&live, &old).map_err(SnapshotError::at(&live))?;
+    check_replaceable(directory, workload, &all, ours)?;
+    let (fresh, old) = (Path::new(FOLDER).join(FRESH), Path::new(FOLDER).join(OLD));
+    if directory.holds(workload) {
+        directory.rename(workload, &old).map_err(at(Path::new(workload)))?;
     }
-    fs::rename(&fresh, &live).map_err(SnapshotError::at(&live))?;
-    sync(directory)?;
+    directory.rename(&fresh, workload).and_then(|()| directory.sync()).map_err(at(Path::new(workload)))?;
     drop(lock);
-    Ok(remove(&old)?)
+    Ok(remove(&folder, OLD)?)
 }
 
-/// Refuses to replace `live` unless it is empty, ours, or in a snapshot.
-fn check_replaceable(live: &Path, snapshots: &[DatabaseManifest], ours: bool) -> Result<(), SnapshotError> {
-    let names: Vec<String> = match fs::read_dir(live) {
-        Ok(entries) => entries
-            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
-            .collect::<io::Result<_>>()
-            .map_err(SnapshotError::at(live))?,
+/// Refuses to replace the folder of `workload` unless it is empty, ours, or in a snapshot.
+fn check_replaceable(
+    directory: &Directory,
+    workload: &str,
+    snapshots: &[DatabaseManifest],
+    ours: bool,
+) -> Result<(), SnapshotError> {
+    let path = directory.path().join(workload);
+    let live = match directory.directory(workload) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(SnapshotError::at(live)(error)),
+        live => live.map_err(SnapshotError::at(&path))?,
     };
-    let foreign = |found: &str| Err(SnapshotError::Foreign { path: live.to_owned(), found: found.to_owned() });
+    let entries = live.entries().map_err(SnapshotError::at(&path))?;
+    let names: Vec<String> = entries.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let foreign = |found: &str| Err(SnapshotError::Foreign { path, found: found.to_owned() });
     if let Some(name) = names.iter().find(|name| !OWN_ENTRIES.contains(&name.as_str())) {
         return foreign(name);
     }
     let holds_data = names.iter().any(|name| name == DATABASE || name == LOADING);
-    match DatabaseManifest::read(live) {
+    match DatabaseManifest::read_in(&live) {
         _ if ours || !holds_data => Ok(()),
         Some(there) if snapshots.iter().any(|one| one.differences(&there, false).is_empty()) => Ok(()),
         Some(there) => foreign(&format!("{} records", there.records)),
@@ -265,6 +285,8 @@ fn check_replaceable(live: &Path, snapshots: &[DatabaseManifest], ours: bool) ->
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use manometer_target::engine::directory;
     use serde_json::json;
 
@@ -311,6 +333,10 @@ mod tests {
         fs::read_to_string(directory.join("primary/db/1.sst")).unwrap()
     }
 
+    fn held(dir: &tempfile::TempDir) -> Directory {
+        Directory::open(dir.path()).unwrap()
+    }
+
     fn no_stop() -> Result<(), PrepareError> {
         Ok(())
     }
@@ -319,17 +345,17 @@ mod tests {
     fn restoring_brings_the_database_back() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         database(dir.path(), 10, "as prepared");
-        let created = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
+        let created = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
         assert_eq!((created.name().as_str(), snapshots(dir.path())), ("primary-1", vec![created.clone()]));
         fs::remove_file(dir.path().join("primary/db/1.sst")).unwrap();
         fs::write(dir.path().join("primary/db/1.sst"), "after a run").unwrap();
-        restore(dir.path(), &created, false, &mut no_stop).unwrap();
+        restore(&held(&dir), &created, false, &mut no_stop).unwrap();
         assert_eq!(table(dir.path()), "as prepared");
         fs::remove_dir_all(dir.path().join("primary")).unwrap();
-        restore(dir.path(), &created, false, &mut no_stop).unwrap();
+        restore(&held(&dir), &created, false, &mut no_stop).unwrap();
         assert_eq!(table(dir.path()), "as prepared");
         assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 1, "no other directory is left");
-        let second = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
+        let second = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
         assert_eq!(second.name(), "primary-2");
     }
 
@@ -337,11 +363,11 @@ mod tests {
     fn an_incomplete_snapshot_is_removed_and_never_used() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         database(dir.path(), 10, "as prepared");
-        let complete = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
+        let complete = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
         let incomplete = dir.path().join(FOLDER).join("primary-2.new");
         fs::rename(&complete.path, &incomplete).unwrap();
         assert_eq!(snapshots(dir.path()), []);
-        remove_incomplete(dir.path()).unwrap();
+        remove_incomplete(&held(&dir)).unwrap();
         assert!(!incomplete.exists());
     }
 
@@ -349,7 +375,7 @@ mod tests {
     fn a_damaged_snapshot_is_not_used() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         database(dir.path(), 10, "as prepared");
-        let created = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
+        let created = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
         let manifest = fs::read_to_string(created.path.join(MANIFEST)).unwrap();
         fs::write(created.path.join(MANIFEST), manifest.replace("db/CURRENT", "db/current")).unwrap();
         assert_eq!(snapshots(dir.path()), []);
@@ -364,14 +390,14 @@ mod tests {
     fn data_that_are_in_no_snapshot_are_not_replaced() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         database(dir.path(), 10, "as prepared");
-        let created = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
+        let created = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
         database(dir.path(), 99, "somebody's");
-        let error = restore(dir.path(), &created, false, &mut no_stop).unwrap_err();
+        let error = restore(&held(&dir), &created, false, &mut no_stop).unwrap_err();
         assert!(error.to_string().contains("99 records"), "{error}");
         assert_eq!(table(dir.path()), "somebody's");
-        restore(dir.path(), &created, true, &mut no_stop).unwrap();
+        restore(&held(&dir), &created, true, &mut no_stop).unwrap();
         fs::write(dir.path().join("primary/precious.txt"), "mine").unwrap();
-        let error = restore(dir.path(), &created, true, &mut no_stop).unwrap_err();
+        let error = restore(&held(&dir), &created, true, &mut no_stop).unwrap_err();
         assert!(error.to_string().contains("precious.txt"), "{error}");
     }
 
@@ -379,7 +405,7 @@ mod tests {
     fn a_locked_database_is_neither_copied_nor_replaced() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         database(dir.path(), 10, "as prepared");
-        let created = create(dir.path(), &prepared(), "rocksdb", &mut no_stop).unwrap();
+        let created = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
         let lock = directory::lock(&dir.path().join("primary")).unwrap();
         // The lock is released while waiting for it: copying itself checks fewer times.
         let mut waits = 0;
@@ -391,7 +417,7 @@ mod tests {
             }
             Ok(())
         };
-        restore(dir.path(), &created, false, &mut check_stop).unwrap();
+        restore(&held(&dir), &created, false, &mut check_stop).unwrap();
         assert!(waits > 12);
         let _lock = directory::lock(&dir.path().join("primary")).unwrap();
         let mut interrupted = false;
@@ -399,7 +425,7 @@ mod tests {
             let before = std::mem::replace(&mut interrupted, true);
             if before { Err(PrepareError::Interrupted) } else { Ok(()) }
         };
-        let error = create(dir.path(), &prepared(), "rocksdb", &mut check_stop).unwrap_err();
+        let error = create(&held(&dir), &prepared(), "rocksdb", &mut check_stop).unwrap_err();
         assert!(matches!(error, PrepareError::Interrupted), "{error}");
         assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 1);
     }
@@ -413,7 +439,7 @@ mod tests {
             checks += 1;
             if checks > 2 { Err(PrepareError::Interrupted) } else { Ok(()) }
         };
-        let error = create(dir.path(), &prepared(), "map", &mut check_stop).unwrap_err();
+        let error = create(&held(&dir), &prepared(), "map", &mut check_stop).unwrap_err();
         assert!(matches!(error, PrepareError::Interrupted));
         assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 0);
     }

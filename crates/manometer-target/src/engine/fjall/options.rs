@@ -1,10 +1,12 @@
 //! fjall's options: those of the process, and those that a database keeps from its creation.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, Database, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
+use manometer_measure::directory::create_file;
 use manometer_measure::units::ByteSize;
 use serde_json::{Value, json};
 
@@ -146,7 +148,8 @@ impl Config {
     pub(super) fn keep(&self, directory: &Path) -> Result<(), EngineError> {
         let path = directory.join(KEPT);
         let text = self.keyspace.in_force().to_string();
-        fs::write(&path, text).map_err(|reason| EngineError::NotWritable { path, reason })
+        let written = create_file(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|reason| EngineError::NotWritable { path, reason })
     }
 
     /// Checks that the database was created with these options; others would be reported but not be in force.

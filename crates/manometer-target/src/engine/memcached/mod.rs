@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use manometer_measure::plan::Settings;
-use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_measure::{Clock as _, Directory, MonotonicClock};
 use serde_json::json;
 
 use self::meta::Meta;
@@ -162,8 +162,7 @@ impl Stats {
 
 fn start(directory: &Path, options: &ServerOptions) -> Result<(Process, Folder), EngineError> {
     let not_writable = |reason| EngineError::NotWritable { path: directory.to_owned(), reason };
-    std::fs::create_dir_all(directory).map_err(not_writable)?;
-    let folder = Folder(directory.to_owned());
+    let folder = Folder(Directory::create(directory).map_err(not_writable)?);
     let arguments = |port: u16| {
         let port = port.to_string();
         // Without `-u` the server refuses to run as root; for other users `-u` has no effect.
@@ -195,19 +194,19 @@ fn readiness(address: &str) -> Readiness {
 const LOG: &str = "memcached.log";
 
 /// The directory with the log of a managed server. It holds nothing else.
-struct Folder(PathBuf);
+struct Folder(Directory);
 
 impl Folder {
     fn log(&self) -> PathBuf {
-        self.0.join(LOG)
+        self.0.path().join(LOG)
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.log());
+        let _ = self.0.remove_file(LOG);
         // The directory stays if it holds other files.
-        let _ = std::fs::remove_dir(&self.0);
+        let _ = Directory::holding(self.0.path()).and_then(|(parent, name)| parent.remove_directory(name));
     }
 }
 

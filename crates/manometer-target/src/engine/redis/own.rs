@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_measure::{Clock as _, Directory, MonotonicClock};
 
 use super::cluster::{Cluster, slots};
 use super::node::{self, Info, Node};
@@ -35,7 +35,7 @@ pub(super) fn start(directory: &Path, options: &ServerOptions) -> Result<Vec<Pro
 
 fn start_one(directory: &Path, log: PathBuf, options: &ServerOptions) -> Result<Process, EngineError> {
     let not_writable = |reason| EngineError::NotWritable { path: directory.to_owned(), reason };
-    std::fs::create_dir_all(directory).map_err(not_writable)?;
+    Directory::create(directory).map_err(not_writable)?;
     let place = directory.display().to_string();
     let arguments = |port: u16| {
         let port = port.to_string();

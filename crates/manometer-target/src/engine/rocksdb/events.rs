@@ -4,11 +4,11 @@
 //! logger parses these lines and copies every line to a file.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use manometer_measure::directory::create_file;
 use rocksdb::{InfoLogger, LogLevel};
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ impl Background {
 
 /// A logger that copies to `path` and follows the background work.
 pub(super) fn logger(path: &Path) -> std::io::Result<(InfoLogger, Arc<Mutex<Background>>)> {
-    let file = Mutex::new((File::create(path)?, 0_u64));
+    let file = Mutex::new((create_file(path)?, 0_u64));
     let background = Arc::new(Mutex::new(Background::default()));
     let shared = Arc::clone(&background);
     let logger = InfoLogger::new_callback_logger(LogLevel::Info, move |_, line| {

@@ -1,6 +1,5 @@
 //! A managed server: listens on a free port of the loopback address, and ends with this process.
 
-use std::fs::File;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -10,6 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use manometer_measure::directory::create_file;
 use manometer_measure::{Clock as _, MonotonicClock};
 
 use crate::engine::EngineError;
@@ -107,7 +107,7 @@ impl Launch<'_> {
 
     fn spawn(&self, port: u16) -> Result<Process, EngineError> {
         let not_writable = |reason| EngineError::NotWritable { path: self.log.clone(), reason };
-        let log = File::create(&self.log).map_err(not_writable)?;
+        let log = create_file(&self.log).map_err(not_writable)?;
         let errors = log.try_clone().map_err(not_writable)?;
         let mut command = Command::new(self.program);
         command.args((self.arguments)(port)).stdin(Stdio::null()).stdout(log).stderr(errors);

@@ -1,10 +1,12 @@
 //! The log writer: one durable block after another, wrapping around at the end.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use manometer_measure::Directory;
 use manometer_target::file::{DataGenerator, FileError};
+use rustix::fs::OFlags;
 
 use super::super::FilesError;
 use super::super::aligned_buffer::AlignedBuffer;
@@ -34,8 +36,8 @@ pub(super) fn work(database: &Database, shared: &ThreadContext<'_>, index: u32) 
 }
 
 fn open(path: &Path, direct: bool) -> Result<File, FilesError> {
-    let flags = libc::O_DSYNC | if direct { libc::O_DIRECT } else { 0 };
-    let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);
+    let flags = OFlags::WRONLY | OFlags::DSYNC | if direct { OFlags::DIRECT } else { OFlags::empty() };
+    let opened = Directory::holding(path).and_then(|(directory, name)| directory.open_file(name, flags));
     opened.map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL) if direct => FileError::DirectIoUnsupported(path.to_owned()).into(),
         _ => FilesError::of("open", path, error),
