@@ -2,6 +2,7 @@
 //! of workload, driven by control lines.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests make the files that they damage")]
 
 mod command;
 mod files;

@@ -14,7 +14,7 @@ const DATA_UNIT_BYTES: usize = 16;
 /// Creates a file; an existing one is truncated to nothing.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the measured call itself, in the folder that the worker has created and locked"
+    reason = "the measured call itself, in the directory that the worker has created and locked"
 )]
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path).and_then(|file| {

@@ -56,7 +56,7 @@ impl<'a> FileClient<'a> {
     /// Opens an existing file, calls `act` with it, and closes it.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the measured call itself, in the folder that the worker has created and locked"
+        reason = "the measured call itself, in the directory that the worker has created and locked"
     )]
     pub(super) fn open(
         &mut self,
@@ -99,7 +99,7 @@ impl<'a> FileClient<'a> {
     /// Removes an existing file.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the measured call itself, in the folder that the worker has created and locked"
+        reason = "the measured call itself, in the directory that the worker has created and locked"
     )]
     pub(super) fn delete(&mut self) -> Result<(), ThreadEnd> {
         let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };

@@ -61,7 +61,7 @@ impl FileTree {
     }
 
     /// Creates the directories of all files, also of those that do not exist at the start.
-    #[expect(clippy::disallowed_methods, reason = "many, in the folder that the worker has created and locked")]
+    #[expect(clippy::disallowed_methods, reason = "many, in the directory that the worker has created and locked")]
     fn create_directories(&self, plan: &FilesPlan) -> Result<(), FilesError> {
         let step = usize::try_from(plan.directory_width.max(1)).unwrap_or(usize::MAX);
         let last = if plan.directory_width == 0 { 1 } else { plan.files };

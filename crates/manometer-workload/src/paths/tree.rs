@@ -13,7 +13,7 @@ use crate::file_threads::creation::{ReportProgress, check_room, create_files};
 
 /// Creates the files and directories of `plan` below `root`, unless `progress` breaks; `seed` decides the sizes, `data_seed` the
 /// bytes.
-#[expect(clippy::disallowed_methods, reason = "many, in the folder that the worker has created and locked")]
+#[expect(clippy::disallowed_methods, reason = "many, in the directory that the worker has created and locked")]
 pub(super) fn create(
     plan: &PathsPlan,
     root: &Path,
