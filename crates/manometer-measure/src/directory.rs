@@ -24,16 +24,6 @@ const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
 /// How often a name is tried again that another process changes at that moment.
 const MOST_TRIES: u32 = 1_000;
 
-/// Creates the file `path`, for reading and writing, in the place of one that is there. The directory that holds it is found as
-/// its user has named it, its last part is not followed.
-///
-/// # Errors
-/// It cannot be created.
-pub fn create_file(path: &Path) -> io::Result<File> {
-    let (directory, name) = Directory::holding(path)?;
-    directory.create_anew(name)
-}
-
 /// Opens a directory as a place, without reading it.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
@@ -318,6 +308,34 @@ impl Directory {
             other => other.into(),
         })
     }
+}
+
+/// Creates the file `path`, for reading and writing, in the place of one that is there. The directory that holds it is found as
+/// its user has named it, its last part is not followed.
+///
+/// # Errors
+/// It cannot be created.
+pub fn create_file(path: &Path) -> io::Result<File> {
+    let (directory, name) = Directory::holding(path)?;
+    directory.create_anew(name)
+}
+
+/// Removes the file or link `path`, found as [`create_file`] finds it.
+///
+/// # Errors
+/// It is missing, or cannot be removed.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    let (directory, name) = Directory::holding(path)?;
+    directory.remove_file(name)
+}
+
+/// Removes the empty directory `path`, found as [`create_file`] finds it.
+///
+/// # Errors
+/// It is missing or holds something.
+pub fn remove_directory(path: &Path) -> io::Result<()> {
+    let (directory, name) = Directory::holding(path)?;
+    directory.remove_directory(name)
 }
 
 impl AsFd for Directory {

@@ -1,8 +1,9 @@
 //! A recording that ships with the program, for `manometer report demo`, Python and the notebooks.
 
-use manometer_measure::Directory;
 use std::io::{self, Write as _};
 use std::path::Path;
+
+use manometer_measure::Directory;
 
 /// Its files by their paths, compiled in.
 macro_rules! files {

@@ -1,6 +1,5 @@
 //! Recordings read, analysed, and written as summaries and pages.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -8,6 +7,7 @@ use manometer_analysis::compare;
 use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs, run_labels};
 use manometer_analysis::summary::RunSummary;
 use manometer_measure::Recording;
+use manometer_measure::directory::{Directory, remove_directory, remove_file};
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
 use manometer_report::{AnalysedRecording, RUNS_MAX, RunPages, stale_pages};
@@ -90,9 +90,9 @@ pub fn write_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result
         _ => write_pages(&RunPages::new(recorded, path), path, pages)?,
     }
     for stale in stale_pages(path, pages)? {
-        fs::remove_file(&stale).with_context(|| stale.display().to_string())?;
+        remove_file(&stale).with_context(|| stale.display().to_string())?;
         // Only an empty folder goes.
-        let _ = stale.parent().map(fs::remove_dir);
+        let _ = stale.parent().map(remove_directory);
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn write_one_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result
 
 fn write_pages(pages: &RunPages<'_>, path: &Path, runs: usize) -> anyhow::Result<()> {
     let folder = pages.folder();
-    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    Directory::create(&folder).with_context(|| folder.display().to_string())?;
     // Each page is written before the next is made: all of them together are large.
     (0..runs).into_par_iter().try_for_each(|run| -> anyhow::Result<()> {
         Ok(recording::write_file(&pages.file(run), pages.run(run)?.as_bytes())?)

@@ -33,9 +33,9 @@ pub fn check(experiment: &Experiment, reuse: bool) -> Result<(), RunError> {
     Ok(prepare::check_space(experiment, reuse)?)
 }
 
-/// Prepares and runs `experiment`, whose sweep is resolved, and leaves a recording in the empty folder `out`. The folders whose data
-/// belong to this command afterwards are added to `created`, also where the run ends in an error: the run created these
-/// data, or used data prepared for it.
+/// Prepares and runs `experiment`, whose sweep is resolved, and leaves a recording in the empty folder `out`. The folders
+/// whose data belong to this command afterwards are added to `created`, also where the run ends in an error: the run
+/// created these data, or used data prepared for it.
 ///
 /// # Errors
 /// The run could not be prepared or started, or its recording not written. A failed workload is not an error: the

@@ -252,9 +252,8 @@ fn write(file: &Path, text: &str) -> Result<(), IsolateError> {
 
 #[cfg(test)]
 mod tests {
-    use manometer_testing::{Cause, skip};
-
     use manometer_measure::Directory;
+    use manometer_testing::{Cause, skip};
 
     use super::*;
 

@@ -39,7 +39,8 @@ struct IsolatedWorkload {
 }
 
 impl RunIsolation {
-    /// Isolates the workloads of `experiment`, whose device directory is `directory`. Leftovers of killed runs are removed already ([`super::clean_up`]).
+    /// Isolates the workloads of `experiment`, whose device directory is `directory`. Leftovers of killed runs are removed
+    /// already ([`super::clean_up`]).
     pub(crate) fn begin(experiment: &Experiment, directory: &Directory) -> Result<Self, IsolateError> {
         let mut host_settings = HostSettings::unchanged(directory);
         let isolated = |workload: &ExperimentWorkload| IsolatedWorkload {

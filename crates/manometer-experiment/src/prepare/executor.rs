@@ -17,7 +17,7 @@ use super::ledger::{Ledger, LedgerEntry, PreparedData};
 use super::scratch::{SCRATCH_FOLDER, remove_scratch};
 use super::session::{PrepareContext, StopCondition, session};
 use super::settle::{SettleMonitor, SettleResult};
-use super::snapshot::{self, snapshots};
+use super::snapshot::{self, snapshots_in};
 use super::steps::{self, PrepareStep};
 use super::write_account::WriteAccount;
 use crate::definition::{Experiment, ExperimentWorkload, Precondition};
@@ -144,7 +144,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
         }
         let outcome = self.run_accounted(if settles { "settle" } else { "load" }, &job, until, later);
         if outcome.is_err() {
-            self.remove_incomplete_database(&folder);
+            self.remove_incomplete_database(name);
         }
         let settled = outcome?.0;
         self.ledger.append_prepared(as_created(begun, DatabaseManifest::read(&folder), settled))?;
@@ -167,9 +167,10 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     }
 
     /// Removes a database whose loading failed. Where that fails, the next preparation replaces it.
-    fn remove_incomplete_database(&mut self, folder: &Path) {
+    fn remove_incomplete_database(&mut self, name: &str) {
         // Waits for the worker to end.
-        drop(lock_database(folder, &mut || Ok(())));
+        drop(lock_database(self.ledger.directory(), name, &mut || Ok(())));
+        let Ok(folder) = self.ledger.directory().directory(name) else { return };
         if let Err(error) = directory::remove_incomplete(folder) {
             tracing::warn!("the incomplete database could not be removed: {error}");
         }
@@ -189,7 +190,7 @@ impl<'a: 'b, 'b> StepExecutor<'a, 'b> {
     fn restore_snapshot(&mut self) -> Result<(), PrepareError> {
         let Some(primary) = &self.experiment.primary else { return Ok(()) };
         let directory = self.ledger.directory().clone();
-        let all = snapshots(directory.path());
+        let all = snapshots_in(&directory);
         let best = steps::best_match(&all, |one| &one.data, self.experiment, primary, self.setup.reuse);
         let Some(best) = best.cloned() else { return Ok(()) };
         let folder = self.experiment.folder(&primary.name);

@@ -79,7 +79,7 @@ pub fn prepare(
     watch: &mut dyn FnMut(ProgressUpdate<'_>),
 ) -> Result<PreparedRun, PrepareError> {
     power_states::restore(ledger)?;
-    wait_for_workers(experiment, setup)?;
+    wait_for_workers(experiment, setup, ledger.directory())?;
     let state = DirectoryState::read(experiment, ledger.entries(), setup.reuse, setup.created);
     let steps = steps::plan_steps(experiment, &state, scope);
     requirements::check_before(experiment, ledger.entries(), (&state, &steps), scope)?;
@@ -140,14 +140,15 @@ pub(crate) fn open_ledger(directory: &Directory) -> Result<Ledger, PrepareError>
 }
 
 /// Waits until workers of killed runs have released their databases.
-fn wait_for_workers(experiment: &Experiment, setup: &RunSetup<'_>) -> Result<(), PrepareError> {
+fn wait_for_workers(experiment: &Experiment, setup: &RunSetup<'_>, directory: &Directory) -> Result<(), PrepareError> {
     let mut check_stop = || match setup.interrupted.load(Ordering::Relaxed) {
         true => Err(PrepareError::Interrupted),
         false => Ok(()),
     };
-    let folders = experiment.workloads().map(|workload| experiment.folder(&workload.name));
-    let mut databases = folders.filter(|folder| DatabaseManifest::read(folder).is_some());
-    databases.try_for_each(|folder| lock_database(&folder, &mut check_stop).map(drop))
+    let is_database =
+        |name: &&String| directory.directory(name).is_ok_and(|folder| DatabaseManifest::read_in(&folder).is_some());
+    let mut databases = experiment.workloads().map(|workload| &workload.name).filter(is_database);
+    databases.try_for_each(|name| lock_database(directory, name, &mut check_stop).map(drop))
 }
 
 /// Records in the ledger which prepared data the run is about to change: files that it creates again, and databases that

@@ -204,8 +204,8 @@ impl<'a> WriteAccount<'a> {
     }
 }
 
-/// Accounts for what reached the device of the ledger's directory after the last entry of a killed run: the run's cached writes, and
-/// what others wrote since, which cannot be distinguished.
+/// Accounts for what reached the device of the ledger's directory after the last entry of a killed run: the run's cached
+/// writes, and what others wrote since, which cannot be distinguished.
 ///
 /// # Errors
 /// The ledger cannot be written.

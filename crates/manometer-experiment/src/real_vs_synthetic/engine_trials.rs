@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_analysis::real_vs_synthetic::{CacheReplay, ONE_SIZE, SPREAD_SIZES};
+use manometer_measure::directory::remove_file;
 
 use super::cache::Footprint;
 use super::error::RealVsSyntheticError;
@@ -13,7 +14,6 @@ use super::recorded_trace::{Key, RecordedTrace};
 use super::replaying::{self, CacheTrial};
 use super::slabs::SlabSpread;
 use crate::file::RealVsSynthetic;
-use manometer_measure::Directory;
 
 /// The engine with slab classes.
 const WITH_SLABS: &str = "memcached";
@@ -123,8 +123,7 @@ impl EnginePlan<'_> {
             let requests = load.requests.iter().map(|one| (sized(load.key(one.key, self.recorded)), one.operation));
             let path = self.path_of(&choice.name());
             if repeat > 1 {
-                let removed = Directory::holding(&path).and_then(|(folder, name)| folder.remove_file(name));
-                removed.map_err(|source| RealVsSyntheticError::Io { path: path.clone(), source })?;
+                remove_file(&path).map_err(|source| RealVsSyntheticError::Io { path: path.clone(), source })?;
             }
             replaying::write(&path, requests)?;
         }

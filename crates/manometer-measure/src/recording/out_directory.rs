@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{RecordingError, io_error};
-use crate::directory::Directory;
+use crate::directory::{Directory, remove_directory};
 
 /// An empty folder for results. On drop it is removed if it was created for them and nothing was written to it, and so are the
 /// folders above it that were created.
@@ -58,7 +58,7 @@ impl Drop for OutDirectory {
     fn drop(&mut self) {
         // A folder that holds something stays.
         for folder in &self.created {
-            let _ = Directory::holding(folder).and_then(|(parent, name)| parent.remove_directory(name));
+            let _ = remove_directory(folder);
         }
     }
 }

@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::clock::WallAnchor;
+use manometer_measure::directory::remove_directory;
 use manometer_measure::host::mount;
 use manometer_measure::{Directory, FileLock};
 use rustix::fs::OFlags;
@@ -159,10 +160,10 @@ impl DatabaseDirectory {
         match open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
-            Ok(folder) => drop(judge(&folder, &marker, existing)?),
+            Ok(folder) => judge(&folder, &marker, existing).map(drop)?,
         }
         let folder = create(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
-        let lock = lock_folder(&folder)?;
+        let lock = lock(&folder)?;
         // Checked again under the lock: another run may have changed it in between.
         let verdict = judge(&folder, &marker, existing)?;
         let mut held = Self { folder, marker, reused: verdict == ReuseDecision::Use, _lock: lock };
@@ -216,7 +217,7 @@ impl DatabaseDirectory {
         self.clear()?;
         remove_file(&self.folder, LOCK)?;
         // The directory stays if it holds other files.
-        let _ = Directory::holding(self.folder.path()).and_then(|(parent, name)| parent.remove_directory(name));
+        let _ = remove_directory(self.folder.path());
         Ok(())
     }
 
@@ -320,17 +321,17 @@ pub(super) fn compare(
     refuse(serves, remedies[1])
 }
 
-/// Removes a database of Manometer in `path` whose loading is incomplete. Leaves anything else.
+/// Removes a database of Manometer in `folder` whose loading is incomplete. Leaves anything else.
 ///
 /// # Errors
 /// The database is in use, or cannot be removed.
-pub fn remove_incomplete(path: &Path) -> Result<(), EngineError> {
-    if DatabaseManifest::read(path).is_none_or(|marker| marker.loaded) {
+pub fn remove_incomplete(folder: Directory) -> Result<(), EngineError> {
+    let incomplete = |folder| DatabaseManifest::read_in(folder).filter(|marker| !marker.loaded);
+    if incomplete(&folder).is_none() {
         return Ok(());
     }
-    let folder = open(path).map_err(|reason| EngineError::NotReadable { path: path.to_owned(), reason })?;
-    let lock = lock_folder(&folder)?;
-    match DatabaseManifest::read_in(&folder).filter(|marker| !marker.loaded) {
+    let lock = lock(&folder)?;
+    match incomplete(&folder) {
         Some(marker) => DatabaseDirectory { folder, marker, reused: false, _lock: lock }.remove(),
         None => Ok(()),
     }
@@ -343,16 +344,11 @@ fn marker_of(folder: &Directory) -> Result<Option<DatabaseManifest>, EngineError
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// Locks the directory `path` of a database, as every user of it does.
+/// Locks the `folder` of a database, as every user of it does.
 ///
 /// # Errors
-/// The directory is locked, or cannot be written.
-pub fn lock(path: &Path) -> Result<FileLock, EngineError> {
-    let folder = open(path).map_err(|reason| not_writable(path, reason, "taking the lock"))?;
-    lock_folder(&folder)
-}
-
-fn lock_folder(folder: &Directory) -> Result<FileLock, EngineError> {
+/// The folder is locked, or cannot be written.
+pub fn lock(folder: &Directory) -> Result<FileLock, EngineError> {
     let file = folder.open_file(LOCK, OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK);
     let failed = |reason| not_writable(&folder.path().join(LOCK), reason, "taking the lock");
     file.and_then(FileLock::take).map_err(failed)?.ok_or_else(|| EngineError::Locked(folder.path().to_owned()))

@@ -184,12 +184,11 @@ fn half_a_database_is_removed_and_a_whole_one_is_not() {
     let dir = disk();
     let path = dir.path().join("primary");
     loaded(&dir);
-    remove_incomplete(&path).unwrap();
+    remove_incomplete(open(&path).unwrap()).unwrap();
     assert!(path.join("db/data").exists());
     let half = prepare(&dir, marker(), DatabaseReuse::Remake).unwrap();
-    assert!(matches!(remove_incomplete(&path), Err(EngineError::Locked(_))));
+    assert!(matches!(remove_incomplete(open(&path).unwrap()), Err(EngineError::Locked(_))));
     drop(half);
-    remove_incomplete(&path).unwrap();
+    remove_incomplete(open(&path).unwrap()).unwrap();
     assert!(!path.exists());
-    remove_incomplete(&path).unwrap();
 }

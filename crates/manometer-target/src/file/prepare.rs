@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::directory::remove_file;
 use manometer_measure::host::mount::free_bytes;
 use manometer_measure::{ByteSize, Directory};
 use rustix::fs::{FallocateFlags, OFlags};
@@ -47,7 +48,7 @@ pub fn prepare(
         match make(&path, files.bytes_each, &mut data, &mut |done| progress(before + done, total)) {
             Ok(()) => made.push(path),
             Err(error) => {
-                made.iter().for_each(|path| drop(remove(path)));
+                made.iter().for_each(|path| drop(remove_file(path)));
                 return Err(error);
             }
         }
@@ -64,12 +65,12 @@ fn make(
     if let Some(parent) = path.parent() {
         Directory::create(parent).map_err(FileError::system("create", parent))?;
     }
+    let (directory, name) = Directory::holding(path).map_err(FileError::system("create", path))?;
     // The existing file may be removed; its space may be needed.
-    match remove(path) {
+    match directory.remove_file(&name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FileError::system("remove", path)(error)),
         _ => {}
     }
-    let (directory, name) = Directory::holding(path).map_err(FileError::system("create", path))?;
     let unfinished = unfinished(&name);
     let made = allocate(&directory, &unfinished, path, bytes)
         .and_then(|file| write_through(&file, path, bytes, data, progress))
@@ -79,11 +80,6 @@ fn make(
         let _ = directory.remove_file(&unfinished);
     }
     made
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    let (directory, name) = Directory::holding(path)?;
-    directory.remove_file(name)
 }
 
 fn unfinished(name: &OsStr) -> OsString {

@@ -55,8 +55,8 @@ impl RunContext<'_> {
         }
     }
 
-    /// Runs one experiment, with its recording in the empty folder `out`. `before` are the folders whose data earlier runs of the set created, `created` those whose data
-    /// this one creates, however it ends.
+    /// Runs one experiment, with its recording in the empty folder `out`. `before` are the folders whose data earlier runs of
+    /// the set created, `created` those whose data this one creates, however it ends.
     pub(super) fn perform(
         &self,
         experiment: &Experiment,

@@ -80,20 +80,24 @@ impl DataSnapshot {
 
 /// The complete snapshots of `directory`, sorted by name.
 pub fn snapshots(directory: &Path) -> Vec<DataSnapshot> {
+    Directory::open(directory).map(|directory| snapshots_in(&directory)).unwrap_or_default()
+}
+
+/// As [`snapshots`], of a directory held open.
+pub(super) fn snapshots_in(directory: &Directory) -> Vec<DataSnapshot> {
     named_snapshots(directory).iter().filter_map(read).collect()
 }
 
 /// The folders of damaged snapshots, from which files were removed or in which they were changed.
 pub(super) fn damaged(directory: &Path) -> Vec<PathBuf> {
-    let damaged = named_snapshots(directory).into_iter().filter(|folder| read(folder).is_none());
+    let Ok(directory) = Directory::open(directory) else { return Vec::new() };
+    let damaged = named_snapshots(&directory).into_iter().filter(|folder| read(folder).is_none());
     damaged.map(|folder| folder.path().to_owned()).collect()
 }
 
 /// All folders with the name of a complete snapshot.
-fn named_snapshots(directory: &Path) -> Vec<Directory> {
-    let Ok(folder) = Directory::open(directory).and_then(|directory| directory.directory(FOLDER)) else {
-        return Vec::new();
-    };
+fn named_snapshots(directory: &Directory) -> Vec<Directory> {
+    let Ok(folder) = directory.directory(FOLDER) else { return Vec::new() };
     let names = folder.entries().unwrap_or_default().into_iter().map(|(name, _)| name);
     names.filter(|name| !is_incomplete(name)).filter_map(|name| folder.directory(name).ok()).collect()
 }
@@ -167,7 +171,7 @@ pub fn create(
     let free = |number: &u32| !folder.holds(format!("{}-{number}", data.workload));
     let name = format!("{}-{}", data.workload, (1..).find(free).unwrap_or(u32::MAX));
     let incomplete = format!("{name}.{INCOMPLETE}");
-    let _lock = lock_database(&directory.path().join(&data.workload), check_stop)?;
+    let _lock = lock_database(directory, &data.workload, check_stop)?;
     let live = directory.directory(&data.workload).map_err(at(Path::new(&data.workload)))?;
     let created = write_incomplete(&live, &folder, &incomplete, data, engine, check_stop)
         .and_then(|()| Ok(publish(&folder, &incomplete, &name)?));
@@ -224,8 +228,7 @@ pub fn restore(
     const OLD: &str = "replaced.new";
     let workload = &snapshot.data.workload;
     let at = |name: &Path| SnapshotError::at(&directory.path().join(name));
-    let all: Vec<DatabaseManifest> =
-        snapshots(directory.path()).into_iter().filter_map(|one| one.data.marker).collect();
+    let all: Vec<DatabaseManifest> = snapshots_in(directory).into_iter().filter_map(|one| one.data.marker).collect();
     check_replaceable(directory, workload, &all, ours)?;
     let folder = directory.directory(FOLDER).map_err(at(Path::new(FOLDER)))?;
     remove(&folder, FRESH)?;
@@ -244,7 +247,7 @@ pub fn restore(
         return Err(error);
     }
     // A worker that outlived a killed run would continue in the renamed folder.
-    let lock = lock_database(&directory.path().join(workload), check_stop)?;
+    let lock = lock_database(directory, workload, check_stop)?;
     // Copying may have taken hours: the folder may have changed.
     check_replaceable(directory, workload, &all, ours)?;
     let (fresh, old) = (Path::new(FOLDER).join(FRESH), Path::new(FOLDER).join(OLD));
@@ -406,7 +409,7 @@ mod tests {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         database(dir.path(), 10, "as prepared");
         let created = create(&held(&dir), &prepared(), "rocksdb", &mut no_stop).unwrap();
-        let lock = directory::lock(&dir.path().join("primary")).unwrap();
+        let lock = directory::lock(&held(&dir).directory("primary").unwrap()).unwrap();
         // The lock is released while waiting for it: copying itself checks fewer times.
         let mut waits = 0;
         let mut lock = Some(lock);
@@ -419,7 +422,7 @@ mod tests {
         };
         restore(&held(&dir), &created, false, &mut check_stop).unwrap();
         assert!(waits > 12);
-        let _lock = directory::lock(&dir.path().join("primary")).unwrap();
+        let _lock = directory::lock(&held(&dir).directory("primary").unwrap()).unwrap();
         let mut interrupted = false;
         let mut check_stop = || {
             let before = std::mem::replace(&mut interrupted, true);

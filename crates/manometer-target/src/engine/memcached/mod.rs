@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use manometer_measure::directory::remove_directory;
 use manometer_measure::plan::Settings;
 use manometer_measure::{Clock as _, Directory, MonotonicClock};
 use serde_json::json;
@@ -206,7 +207,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = self.0.remove_file(LOG);
         // The directory stays if it holds other files.
-        let _ = Directory::holding(self.0.path()).and_then(|(parent, name)| parent.remove_directory(name));
+        let _ = remove_directory(self.0.path());
     }
 }
 

@@ -2,16 +2,15 @@
 
 mod text;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use manometer_analysis::real_vs_synthetic::LoadComparison;
 use manometer_analysis::real_vs_synthetic::findings::TRACE_DAMAGED;
 use manometer_experiment::file::RealVsSynthetic;
 use manometer_experiment::file::real_vs_synthetic::KIND;
 use manometer_experiment::real_vs_synthetic::{ComparisonProgress, planned_replays_max, run as perform};
 use manometer_measure::human;
+use manometer_measure::recording;
 use manometer_report::real_vs_synthetic as page;
 
 use super::args::Args;
@@ -125,7 +124,7 @@ fn write(out: &Path, settings: &RealVsSynthetic, comparison: &LoadComparison) ->
         (out.join(FILE), page(comparison)),
     ];
     for (path, text) in files {
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        recording::write_file(&path, text.as_bytes())?;
     }
     Ok(())
 }
