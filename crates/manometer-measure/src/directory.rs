@@ -40,10 +40,13 @@ impl Directory {
     /// # Errors
     /// It is missing, no directory, or cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_named(path, OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
+    fn open_named(path: &Path, flags: OFlags) -> io::Result<Self> {
         let path_or_here = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         #[expect(clippy::disallowed_methods, reason = "the handle that everything else is relative to")]
-        let handle = rustix::fs::open(path_or_here, flags, Mode::empty())?;
+        let handle = rustix::fs::open(path_or_here, flags | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { handle: Arc::new(handle), path: path.to_owned() })
     }
 
@@ -59,13 +62,14 @@ impl Directory {
         Self::open(path)
     }
 
-    /// Opens the directory that holds `path`, whose last part alone is not followed: that part's name.
+    /// Opens the directory that holds `path`, whose last part alone is not followed, and that part's name. Who may not list the
+    /// directory may use it nevertheless: its entries cannot be read.
     ///
     /// # Errors
-    /// The directory is missing or cannot be read, or `path` has no last part.
+    /// The directory is missing, or `path` has no last part.
     pub fn holding(path: &Path) -> io::Result<(Self, OsString)> {
         let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
-        Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name))
+        Ok((Self::open_named(path.parent().unwrap_or(Path::new("")), PLACE)?, name))
     }
 
     /// Its path when it was opened.
@@ -464,6 +468,16 @@ mod tests {
         directory.replace("plan.json", b"new").unwrap();
         assert_eq!(fs::read_to_string(directory.path().join("plan.json")).unwrap(), "new");
         assert_eq!(fs::read_to_string(precious).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_file_is_written_in_a_directory_that_cannot_be_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (parent, name) = Directory::holding(&dir.path().join("file")).unwrap();
+        // Root may list everything: the handle shows that nothing was asked for.
+        assert_eq!(rustix::fs::fcntl_getfl(&parent).unwrap() & OFlags::PATH, OFlags::PATH);
+        parent.replace(&name, b"new").unwrap();
+        assert_eq!(fs::read(dir.path().join("file")).unwrap(), b"new");
     }
 
     #[test]
