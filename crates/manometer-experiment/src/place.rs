@@ -156,3 +156,41 @@ pub fn check_out(experiment: &Experiment, out: &Path) -> Result<(), PlaceError> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::lock::DirectoryLock;
+
+    #[test]
+    fn a_directory_that_takes_the_place_of_the_one_that_was_checked_is_checked_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let [data, other, file] = ["data", "other", "e.toml"].map(|name| dir.path().join(name));
+        fs::create_dir(&data).unwrap();
+        fs::create_dir(&other).unwrap();
+        symlink(dir.path(), other.join("primary")).unwrap();
+        let exchange = || {
+            let (cwd, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+            rustix::fs::renameat_with(cwd, &data, cwd, &other, flags).unwrap();
+        };
+        let text = format!(
+            "name = \"a test\"\n[device]\ndirectory = {data:?}\n[primary]\nrecords = 10\n[plan]\nphase = \"1s\"\n"
+        );
+        fs::write(&file, text).unwrap();
+        let experiment = crate::file::load(&file, &[]).unwrap();
+        check_device_directory(&experiment).unwrap();
+        let held = DirectoryLock::take(&data).unwrap();
+        exchange();
+        check_entries(&experiment, held.directory()).unwrap();
+        assert!(matches!(check_device_directory(&experiment), Err(PlaceError::Link { .. })));
+        drop(held);
+        exchange();
+        check_device_directory(&experiment).unwrap();
+        exchange();
+        let held = DirectoryLock::take(&data).unwrap();
+        let refused = check_entries(&experiment, held.directory());
+        assert!(matches!(&refused, Err(PlaceError::Link { path }) if path.ends_with("primary")), "{refused:?}");
+    }
+}
