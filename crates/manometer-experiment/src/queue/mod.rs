@@ -14,12 +14,12 @@ mod repeat_width;
 mod run_order;
 pub mod runs;
 pub mod single_run;
+mod stop_rule;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::compare::ComparedRun;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
 use manometer_measure::recording::OutDirectory;
@@ -39,7 +39,7 @@ use self::journal::{
 };
 use self::recordings::{RUNS_FOLDER, created_by_run, fault_of};
 use crate::conductor::RunError;
-use crate::definition::{Experiment, format_settings};
+use crate::definition::Experiment;
 use crate::lock::DirectoryLock;
 use crate::prepare::disk_fit::DiskFits;
 use crate::prepare::write_account::WriteStop;
@@ -251,8 +251,8 @@ impl Queue {
             .any(|line| matches!(&line.event, Event::Finding(finding) if WriteStop::IDS.contains(&finding.id.as_str())))
     }
 
-    /// Starts the next run and returns its index; nothing once all are done or have failed too often. An incomplete recording in its folder is set
-    /// aside first; a complete one counts as done.
+    /// Starts the next run and returns its index; nothing once all are done or have failed too often. An incomplete
+    /// recording in its folder is set aside first; a complete one counts as done.
     fn start_next(&mut self, failures: &BTreeMap<usize, u32>) -> Result<Option<usize>, QueueError> {
         loop {
             let open = |index: &usize| {
@@ -318,53 +318,6 @@ impl Queue {
             );
             Finding::new("runs-failed", Severity::Error, text)
         })
-    }
-
-    fn too_wide(&self, index: usize) -> Option<Finding> {
-        let planned = &self.runs[index].planned;
-        let stop = planned.experiment.sweep_rules.stop?;
-        let width = interval_width(&self.repeats_before(index, true));
-        if width.is_some_and(|width| width <= stop.max_width) {
-            return None;
-        }
-        let got = width.map_or("there is none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
-        let swept = format_settings(&planned.experiment.swept);
-        let of = if swept.is_empty() { String::new() } else { format!(" with {swept}") };
-        Some(Finding::new(
-            "repeats-too-wide",
-            Severity::Warning,
-            format!(
-                "After {} runs{of}, the confidence interval over them should be at most {:.2} % wide, but {got}. Raise \
-                 `at_most`, run longer phases, or find out what differs from run to run.",
-                stop.max_repeats,
-                100.0 * stop.max_width
-            ),
-        ))
-    }
-
-    /// Whether the repeats of the same combination before `index` are sufficient.
-    fn is_sufficient_without(&self, index: usize) -> bool {
-        let planned = &self.runs[index].planned;
-        let rules = planned.experiment.sweep_rules;
-        let Some(stop) = rules.stop else { return false };
-        let repeats = self.repeats_before(index, false);
-        let has_minimum = repeats.len() >= rules.repeats as usize;
-        let is_optional = planned.combination.is_some() && has_minimum && planned.repeat > rules.repeats;
-        is_optional && interval_width(&repeats).is_some_and(|width| width <= stop.max_width)
-    }
-
-    /// Whether the run `index` is a reference that is not needed, because runs between references were not needed.
-    fn is_idle_reference(&self, index: usize) -> bool {
-        let runs: Vec<&PlannedRun> = self.runs.iter().map(|run| &run.planned).collect();
-        let is_done = |other: usize| self.runs[other].state == RunState::Done;
-        runs::is_idle_reference(&runs, index, is_done, |other| self.is_sufficient_without(other))
-    }
-
-    /// The done repeats of the combination of `index` before it; with `inclusive`, also itself.
-    fn repeats_before(&self, index: usize, inclusive: bool) -> Vec<&QueuedRun> {
-        let of = |run: &QueuedRun| (run.planned.file, run.planned.combination);
-        let same = |run: &&QueuedRun| of(run) == of(&self.runs[index]) && run.state == RunState::Done;
-        self.runs[..index + usize::from(inclusive)].iter().filter(same).collect()
     }
 
     /// Counts what is recorded: also a whole recording that no line names, and none that was lost or damaged since.
@@ -449,13 +402,6 @@ impl Queue {
         self.runs.iter_mut().filter(|known| known.id == run).for_each(|known| known.state = state);
         self.created.extend(created);
     }
-}
-
-/// The width of the confidence interval over `repeats`.
-fn interval_width(repeats: &[&QueuedRun]) -> Option<f64> {
-    let read: Vec<ComparedRun> =
-        repeats.iter().map(|run| ComparedRun::read(&run.dir)).collect::<Result<_, _>>().ok()?;
-    repeat_width::widest_interval(&read)
 }
 
 fn set_description(line: &JournalLine) -> Option<&SetDescription> {
