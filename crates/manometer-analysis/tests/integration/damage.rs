@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
@@ -14,16 +15,40 @@ use proptest::prelude::*;
 
 use crate::synthetic::{Run, at, find, open, phase, plan};
 
-fn record(dir: &Path, finished: bool) {
+/// The files of a recording, by their paths below it.
+type Content = Vec<(PathBuf, Vec<u8>)>;
+
+/// Records in a directory, and reads what is there: at the end, or as a kill leaves it.
+fn recorded(finished: bool) -> Content {
+    let dir = tempfile::tempdir().unwrap();
     let phases = vec![phase("w0", PhaseKind::Baseline, 30, 1), phase("w1", PhaseKind::Pressure, 30, 16)];
     let plan = plan(phases);
-    let mut run = Run::begin(dir, &plan);
+    let mut run = Run::begin(dir.path(), &plan);
     run.phase(&plan.phases[0], 1_000.0, 100, 0.0);
     run.phase(&plan.phases[1], 400.0, 300, 80.0);
-    if finished {
+    let writer = if finished {
         run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
+        None
     } else {
-        std::mem::forget(run.writer);
+        Some(run.writer)
+    };
+    let content = files(dir.path()).into_iter().map(|path| {
+        let bytes = fs::read(&path).unwrap();
+        (path.strip_prefix(dir.path()).unwrap().to_owned(), bytes)
+    });
+    let content = content.collect();
+    drop(writer);
+    content
+}
+
+/// A recording in `dir`, which ended or was killed.
+fn record(dir: &Path, finished: bool) {
+    static FINISHED: LazyLock<Content> = LazyLock::new(|| recorded(true));
+    static KILLED: LazyLock<Content> = LazyLock::new(|| recorded(false));
+    for (name, bytes) in if finished { FINISHED.iter() } else { KILLED.iter() } {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
     }
     assert!(find(&summarise(&open(dir)), "w1").pressure.value.is_some());
 }

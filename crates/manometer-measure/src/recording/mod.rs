@@ -29,8 +29,8 @@ use crate::{event_log, plan_check};
 /// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
 const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// The documents, which are checked when they are read.
-const DOCUMENTS: [&str; 3] = ["plan.json", "environment.json", "experiment.toml"];
+/// What is checked when it is read.
+const CHECKED_AT_OPENING: [&str; 4] = ["plan.json", "environment.json", "experiment.toml", event_log::FILE];
 
 /// Former names of sample series and today's: a recording answers to both.
 pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_processes")];
@@ -86,7 +86,12 @@ impl Recording {
         let plan: Plan = serde_json::from_value(plan).map_err(|error| not_a_plan(&error))?;
         plan_check::check(&plan).map_err(|error| not_a_plan(&error))?;
         let experiment = read_experiment(&files, &sums, &mut damage);
+        let damaged = damage.len();
         let EventLog { events, has_sums } = event_log::read(&files, &mut damage);
+        if damage.len() == damaged {
+            // Each line is whole: they may still be another run's.
+            damage.extend(sums.fault_of_file(&files, event_log::FILE).unwrap_or_default());
+        }
         if has_sums && !sums.lists("plan.json") {
             damage.push("checksums.jsonl is missing or incomplete: files are read unchecked".to_owned());
         }
@@ -167,8 +172,8 @@ impl Recording {
         samples.map_err(samples_error(&self.dir.join(&parquet)))
     }
 
-    /// Whether the Parquet file of the sample series `source` can be read, without keeping it in memory; `None` for a series
-    /// that is still a stream.
+    /// Whether the Parquet file of the sample series `source` is whole, by its checksum or, without one, by reading all of
+    /// it, and keeps none of it in memory; `None` for a series that is still a stream.
     pub fn check_parquet(&self, source: &str) -> Option<Result<(), RecordingError>> {
         let files = match self.files() {
             Ok(files) => files,
@@ -179,7 +184,9 @@ impl Recording {
             return None;
         }
         let parquet = parquet_name(source);
-        let checked = checked_file(&files, &parquet).and_then(Samples::check_parquet);
+        let is_listed = FileSums::read(&files, &mut Vec::new()).lists(&parquet);
+        let file = checked_file(&files, &parquet);
+        let checked = if is_listed { file.map(drop) } else { file.and_then(Samples::check_parquet) };
         Some(checked.map_err(samples_error(&self.dir.join(&parquet))))
     }
 
@@ -196,8 +203,8 @@ impl Recording {
             Err(error) => return vec![error.to_string()],
         };
         let faults = FileSums::read(&files, &mut Vec::new()).faults(&files, self.status().is_some());
-        let is_document = |fault: &String| DOCUMENTS.iter().any(|name| fault.starts_with(name));
-        faults.into_iter().filter(|fault| !is_document(fault)).collect()
+        let is_known = |fault: &String| CHECKED_AT_OPENING.iter().any(|name| fault.starts_with(name));
+        faults.into_iter().filter(|fault| !is_known(fault)).collect()
     }
 
     /// The latencies of `workload`, up to any damage; empty for a workload without answers.
@@ -327,6 +334,18 @@ mod tests {
         }
         writer.event(11_000_000_000, Event::PhaseEnded { phase: "w0".into() }).unwrap();
         writer
+    }
+
+    #[test]
+    fn the_events_of_another_run_are_damage_though_each_line_is_whole() {
+        let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        record(one.path()).finish(12_000_000_000, RunStatus::Complete).unwrap();
+        assert_eq!(Recording::open(one.path()).unwrap().faults(), Vec::<String>::new());
+        record(other.path()).finish(13_000_000_000, RunStatus::Complete).unwrap();
+        fs::copy(other.path().join("events.jsonl"), one.path().join("events.jsonl")).unwrap();
+        let faults = Recording::open(one.path()).unwrap().faults();
+        assert!(faults[0].starts_with("events.jsonl was changed or damaged after it was written"), "{faults:?}");
+        assert_eq!(faults.len(), 1, "{faults:?}");
     }
 
     #[test]

@@ -181,7 +181,8 @@ impl RecordingWriter {
         for (source, writer) in std::mem::take(&mut self.samples) {
             self.convert(&source, writer)?;
         }
-        self.latencies.keys().try_for_each(|workload| self.add_sum(&latency_name(workload)))
+        self.latencies.keys().try_for_each(|workload| self.add_sum(&latency_name(workload)))?;
+        self.add_sum(event_log::FILE)
     }
 
     /// Replaces the stream of the series `source` by its Parquet file.
