@@ -131,8 +131,13 @@ fn parse_sum(comment: &[u8]) -> Option<(u32, u64)> {
     Some((u32::from_str_radix(sum, 16).ok()?, number.parse::<u64>().ok().filter(|number| *number < u64::MAX)?))
 }
 
+/// Whether a comment is one of a log's head, before all sums; what damage made of lines is none.
+fn is_head(comment: &[u8]) -> bool {
+    comment.trim_ascii_end().iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
+}
+
 /// How much of `lines`, whose first has the number `first`, comes before one that its checksum or its number contradicts, or
-/// that has none where others have one.
+/// that has none where others have one, or before a comment that no writer leaves there.
 fn verified_bytes(lines: &[u8], first: Option<u64>) -> usize {
     let (mut verified, mut sum, mut have_sums, mut next) = (0, None, false, first);
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
@@ -150,6 +155,8 @@ fn verified_bytes(lines: &[u8], first: Option<u64>) -> usize {
             if !is_good {
                 break;
             }
+        } else if have_sums || !is_head(line) {
+            break;
         }
         verified += line.len();
     }
@@ -334,6 +341,30 @@ mod tests {
             lines_before = lines;
         }
         assert_eq!(lines_before, 8);
+    }
+
+    /// The end of a log that a kill left, overwritten from the place after a number sign: a comment, if it is believed.
+    #[test]
+    fn lines_that_became_a_comment_are_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.hlog");
+        log(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        let signs = (0..bytes.len()).filter(|at| bytes[*at] == b'#' && *at < bytes.len() - 2);
+        let mut tried = 0;
+        for at in signs {
+            for filling in [b'\x92', b'x'] {
+                let mut damaged = bytes.clone();
+                let end = damaged.len() - 1;
+                damaged[at + 1..end].fill(filling);
+                std::fs::write(&path, &damaged).unwrap();
+                let is_head = filling == b'x' && !bytes[..at].windows(SUM.len()).any(|window| window == SUM);
+                let read = LatencyLog::read(File::open(&path).unwrap()).unwrap();
+                assert!(read.truncated || is_head && read.intervals.is_empty(), "{at}, {filling}");
+                tried += 1;
+            }
+        }
+        assert!(tried >= 16, "{tried}");
     }
 
     #[test]
