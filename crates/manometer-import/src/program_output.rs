@@ -144,7 +144,7 @@ impl OutputReader {
         }
         let damaged = parser.damaged_reports();
         if damaged > 0 {
-            let text = format!("{damaged} of the program's reports are damaged or cut off, and left out");
+            let text = format!("reports of the program that are damaged or cut off, and left out: {damaged}");
             self.run.findings.push(findings::damaged(text));
         }
         if self.samples > before {

@@ -27,6 +27,9 @@ pub fn missing_recordings(out: &Path) -> Vec<PathBuf> {
 
 /// What is wrong with the recording in `dir` of a run that has ended.
 pub(super) fn fault_of(dir: &Path, planned: &PlannedRun) -> Option<String> {
+    if dir.is_symlink() {
+        return Some("it is a symbolic link".to_owned());
+    }
     match Recording::open(dir) {
         Ok(recording) if recording.plan.sweep != planned.experiment.swept => Some("it is of another run".to_owned()),
         Ok(recording) => recording.faults().into_iter().next(),

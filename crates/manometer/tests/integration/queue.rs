@@ -231,7 +231,14 @@ fn what_was_damaged_or_lost_after_its_end_is_measured_again() {
     fs::rename(scene.path("all/runs/003"), scene.path("all/runs/002")).unwrap();
     std::os::unix::fs::symlink("/nonexistent", scene.path("all/runs/003")).unwrap();
     let resumed = scene.run("run set.toml --out all --resume").status(0);
-    resumed.err_has(&["1 of 3 runs are done", "002 (it is of another run); 003 (it is missing"]);
+    resumed.err_has(&["1 of 3 runs are done", "002 (it is of another run); 003 (it is a symbolic link"]);
+    // Also one that leads to a whole recording.
+    fs::rename(scene.path("all/runs/003"), scene.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(scene.path("elsewhere"), scene.path("all/runs/003")).unwrap();
+    let kept = contents(&scene.path("elsewhere"));
+    let resumed = scene.run("run set.toml --out all --resume").status(0);
+    resumed.err_has(&["2 of 3 runs are done", "003 (it is a symbolic link"]);
+    assert_eq!(contents(&scene.path("elsewhere")), kept);
 }
 
 #[test]
