@@ -26,19 +26,15 @@ fn recorded(finished: bool) -> Content {
     let mut run = Run::begin(dir.path(), &plan);
     run.phase(&plan.phases[0], 1_000.0, 100, 0.0);
     run.phase(&plan.phases[1], 400.0, 300, 80.0);
-    let writer = if finished {
+    if finished {
         run.writer.finish(at(run.second), RunStatus::Complete).unwrap();
-        None
-    } else {
-        Some(run.writer)
-    };
+    }
+    // The writer of a run that is killed is still open.
     let content = files(dir.path()).into_iter().map(|path| {
         let bytes = fs::read(&path).unwrap();
         (path.strip_prefix(dir.path()).unwrap().to_owned(), bytes)
     });
-    let content = content.collect();
-    drop(writer);
-    content
+    content.collect()
 }
 
 /// A recording in `dir`, which ended or was killed.

@@ -194,9 +194,9 @@ impl Queue {
     }
 
     /// Runs what is left, one run after another. `perform` does one: it gets its index, its empty folder, the folders whose
-    /// data earlier runs created, and those to which it adds its own. `recorded` gets each run that left a recording. A run
-    /// that failed is tried again as often as its experiment says, and then left; one that was interrupted, or stopped by
-    /// what may be written, is the last.
+    /// data earlier runs created, and those to which it adds its own. `recorded` gets each run that left a recording, and
+    /// which attempt it was, from 1. A run that failed is tried again as often as its experiment says, and then left; one
+    /// that was interrupted, or stopped by what may be written, is the last.
     ///
     /// # Errors
     /// A run could not begin, `recorded` failed, or the folder cannot be written.
@@ -209,7 +209,7 @@ impl Queue {
             &BTreeSet<PathBuf>,
             &mut BTreeSet<PathBuf>,
         ) -> Result<RunStatus, RunError>,
-        mut recorded: impl FnMut(&QueuedRun) -> Result<(), E>,
+        mut recorded: impl FnMut(&QueuedRun, u32) -> Result<(), E>,
     ) -> Result<RunStatus, E> {
         let mut failures: BTreeMap<usize, u32> = BTreeMap::new();
         while let Some(index) = self.start_next(&failures)? {
@@ -223,7 +223,7 @@ impl Queue {
             match outcome {
                 Ok(status) => {
                     self.record_end(index, status, created)?;
-                    recorded(&self.runs[index])?;
+                    recorded(&self.runs[index], failures.get(&index).map_or(1, |failed| failed + 1))?;
                     match status {
                         RunStatus::Complete => {}
                         RunStatus::Failed if !self.is_stopped_by_writes(index) => {

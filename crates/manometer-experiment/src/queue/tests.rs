@@ -21,7 +21,7 @@ fn run_left(queue: &mut Queue, failures: &[(usize, usize)]) -> (RunStatus, Vec<u
         writer.finish(1, status).unwrap();
         Ok(status)
     };
-    let status = queue.run_left(perform, |_| Ok::<(), Box<dyn Error>>(())).unwrap();
+    let status = queue.run_left(perform, |_, _| Ok::<(), Box<dyn Error>>(())).unwrap();
     (status, performed)
 }
 

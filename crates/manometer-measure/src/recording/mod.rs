@@ -29,7 +29,7 @@ use crate::{event_log, plan_check};
 /// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
 const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// What is checked when it is read.
+/// The files that [`Recording::open`] reads, and checks.
 const CHECKED_AT_OPENING: [&str; 4] = ["plan.json", "environment.json", "experiment.toml", event_log::FILE];
 
 /// Former names of sample series and today's: a recording answers to both.
@@ -167,7 +167,7 @@ impl Recording {
             return Ok(samples);
         }
         let parquet = parquet_name(source);
-        let file = checked_file(&files, &parquet);
+        let file = checked_file(&files, &sums_of(&files), &parquet);
         let samples = file.and_then(|file| Samples::read_parquet_columns(file, is_wanted));
         samples.map_err(samples_error(&self.dir.join(&parquet)))
     }
@@ -184,9 +184,9 @@ impl Recording {
             return None;
         }
         let parquet = parquet_name(source);
-        let is_listed = FileSums::read(&files, &mut Vec::new()).lists(&parquet);
-        let file = checked_file(&files, &parquet);
-        let checked = if is_listed { file.map(drop) } else { file.and_then(Samples::check_parquet) };
+        let sums = sums_of(&files);
+        let file = checked_file(&files, &sums, &parquet);
+        let checked = if sums.lists(&parquet) { file.map(drop) } else { file.and_then(Samples::check_parquet) };
         Some(checked.map_err(samples_error(&self.dir.join(&parquet))))
     }
 
@@ -202,7 +202,7 @@ impl Recording {
             Ok(files) => files,
             Err(error) => return vec![error.to_string()],
         };
-        let faults = FileSums::read(&files, &mut Vec::new()).faults(&files, self.status().is_some());
+        let faults = sums_of(&files).faults(&files, self.status().is_some());
         let is_known = |fault: &String| CHECKED_AT_OPENING.iter().any(|name| fault.starts_with(name));
         faults.into_iter().filter(|fault| !is_known(fault)).collect()
     }
@@ -218,7 +218,7 @@ impl Recording {
             return Ok(LatencyLog::default());
         }
         let log = files.read(&name).and_then(LatencyLog::read).map_err(io_error(&self.dir.join(&name)))?;
-        let is_whole = checked_file(&files, &name).is_ok();
+        let is_whole = checked_file(&files, &sums_of(&files), &name).is_ok();
         Ok(LatencyLog { truncated: log.truncated || !is_whole, ..log })
     }
 
@@ -236,10 +236,14 @@ impl Recording {
     }
 }
 
+/// The checksums of the recording `files`. Lines that cannot be read are named by [`Recording::open`].
+fn sums_of(files: &Directory) -> FileSums {
+    FileSums::read(files, &mut Vec::new())
+}
+
 /// The file `name`, which was written after the last event and agrees with its checksum.
-fn checked_file(files: &Directory, name: &str) -> Result<File, SamplesError> {
-    // Lines that cannot be read are named by `open`.
-    let fault = FileSums::read(files, &mut Vec::new()).fault_of_file(files, name)?;
+fn checked_file(files: &Directory, sums: &FileSums, name: &str) -> Result<File, SamplesError> {
+    let fault = sums.fault_of_file(files, name)?;
     fault.map_or_else(|| Ok(files.read(name)?), |fault| Err(SamplesError::Damaged(fault)))
 }
 

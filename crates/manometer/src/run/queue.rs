@@ -1,6 +1,6 @@
 //! Several runs: a queue in --out, a recording for each run, and one report over all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
@@ -43,13 +43,11 @@ pub(super) fn run(
         session.announce(index + 1, count, &run.planned.experiment, &run.dir, before);
         session.perform(&run.planned.experiment, out, before, created)
     };
-    let mut attempts: BTreeMap<PathBuf, u32> = BTreeMap::new();
     // What a recording says is read again at the end: kept until then, the analyses of a long set would fill the memory.
-    let recorded = |run: &QueuedRun| -> anyhow::Result<()> {
+    let recorded = |run: &QueuedRun, attempt: u32| -> anyhow::Result<()> {
         session.show(&run.dir)?;
         if run.state == RunState::Failed {
-            let attempt = attempts.entry(run.dir.clone()).and_modify(|attempt| *attempt += 1).or_insert(1);
-            let (dir, most) = (run.dir.display(), run.planned.experiment.sweep_rules.retry + 1);
+            let (dir, most) = (run.dir.display(), run.planned.experiment.sweep_rules.retry.saturating_add(1));
             output::note(&format!("{dir} failed in attempt {attempt} of {most} (`sweep.retry`)"));
         }
         Ok(())
