@@ -35,7 +35,7 @@ pub enum LockError {
     /// Another run uses the same disk.
     #[error(
         "the disk {disk} of {} is in use by another run (process {holder}): two runs on one disk disturb each other; \
-         wait for it to end, or choose a directory on another disk", path.display()
+         wait for it to end, as `run --wait` does, or choose a directory on another disk", path.display()
     )]
     DiskHeld {
         /// The disk's name.

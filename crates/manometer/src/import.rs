@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
 use manometer_import::{FORMATS, ImportError, ImportFormat, experiment_of_flags, find_format, import};
+use manometer_measure::Recording;
 use manometer_report::AnalysedRecording;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -117,7 +118,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn import_files(format: &ImportFormat, files: &Files) -> anyhow::Result<()> {
     let dirs = import(format, &files.files, &files.out)?;
-    let recorded = dirs.par_iter().map(|dir| recordings::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
+    let recorded = dirs
+        .par_iter()
+        .map(|dir| recordings::summarise_and_write(Recording::open(dir)?))
+        .collect::<Result<Vec<_>, _>>()?;
     print(files, &recorded)
 }
 
@@ -128,7 +132,7 @@ fn print(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
         return files.format.print(|| &one.summary, text);
     }
     let page = files.out.join(recordings::FILE);
-    recordings::write_page(&page, recorded)?;
+    recordings::write_page_to(&page, recorded)?;
     let findings = recordings::common_findings(recorded);
     let text = || {
         let summaries = recordings::labelled_summaries(recorded);

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, PhaseSummary, RunSummary};
 use manometer_experiment::progress::ProgressUpdate;
-use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_measure::{Clock as _, Directory, MonotonicClock};
 use manometer_report::AnalysedRecording;
 use serde_json::json;
 
@@ -118,9 +118,10 @@ fn add_mean(gauges: &mut Gauges, labels: &[(String, String)], estimate: &MeanEst
 /// Writes `path` under another name first, so that a reader sees the old file or the new one. Nothing waits for the disk:
 /// the metrics of a moment need not survive the host.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let part = path.with_extension("part");
-    fs::write(&part, text)?;
-    fs::rename(&part, path)
+    let (directory, name) = Directory::holding(path)?;
+    let part = Path::new(&name).with_extension("part");
+    directory.create_anew(&part)?.write_all(text.as_bytes())?;
+    directory.rename(part, name)
 }
 
 /// The metrics of a run while it measures.

@@ -5,11 +5,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use manometer_analysis::compare;
 use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs, run_labels};
-use manometer_analysis::summary::RunSummary;
-use manometer_measure::Recording;
-use manometer_measure::directory::{Directory, remove_directory, remove_file};
 use manometer_measure::event::Finding;
-use manometer_measure::recording;
+use manometer_measure::{Directory, Recording};
 use manometer_report::{AnalysedRecording, RUNS_MAX, RunPages, stale_pages};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
@@ -17,11 +14,16 @@ use serde_json::{Value, json};
 /// The file name of the report in the recording's folder.
 pub const FILE: &str = "report.html";
 
-/// Analyses the recording in `dir`, writes `summary.json` and the report into it.
-pub fn summarise_and_write(dir: &Path) -> anyhow::Result<AnalysedRecording> {
-    let recorded = AnalysedRecording::open(dir)?;
-    write_summary(dir, &recorded.summary)?;
-    write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
+/// The file name of the summary in the recording's folder.
+pub const SUMMARY: &str = "summary.json";
+
+/// Analyses `recording`, writes `summary.json` and the report into it.
+pub fn summarise_and_write(recording: Recording) -> anyhow::Result<AnalysedRecording> {
+    let recorded = AnalysedRecording::of(recording);
+    write_summary(&recorded)?;
+    let dir = &recorded.recording.dir;
+    let files = recorded.recording.files().with_context(|| dir.display().to_string())?;
+    write_page(&files, FILE.as_ref(), std::slice::from_ref(&recorded))?;
     Ok(recorded)
 }
 
@@ -75,40 +77,43 @@ fn recordings(recorded: &[AnalysedRecording]) -> Vec<&Recording> {
     recorded.iter().map(|one| &one.recording).collect()
 }
 
-pub fn write_summary(dir: &Path, summary: &RunSummary) -> anyhow::Result<()> {
-    let path = dir.join("summary.json");
-    let text = serde_json::to_string_pretty(summary)?;
-    Ok(recording::write_file(&path, (text + "\n").as_bytes())?)
+/// Writes `summary.json` into the recording.
+pub fn write_summary(recorded: &AnalysedRecording) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(&recorded.summary)? + "\n";
+    let written = recorded.recording.files().and_then(|files| files.replace(SUMMARY, text.as_bytes()));
+    written.with_context(|| recorded.recording.dir.join(SUMMARY).display().to_string())
 }
 
-/// Writes the report over `recorded` to `path`: one page, or of many an overview with the pages of the runs beside it. Pages
-/// of runs that an earlier report wrote there and this one has not are removed.
-pub fn write_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
-    let pages = if recorded.len() > RUNS_MAX { recorded.len() } else { 0 };
-    match pages {
-        0 => write_one_page(path, recorded)?,
-        _ => write_pages(&RunPages::new(recorded, path), path, pages)?,
+/// As [`write_page`], to the file `path`, which its user has named.
+pub fn write_page_to(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+    let (directory, name) = Directory::holding(path).with_context(|| path.display().to_string())?;
+    write_page(&directory, name.as_ref(), recorded)
+}
+
+/// Writes the report over `recorded` to the file `name` in `directory`: one page, or of many an overview with the pages of the
+/// runs beside it. Pages of runs that an earlier report wrote there and this one has not are removed.
+pub fn write_page(directory: &Directory, name: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+    let path = directory.path().join(name);
+    let write = |file: &Path, page: String| {
+        let written = directory.replace(file, page.as_bytes());
+        written.with_context(|| directory.path().join(file).display().to_string())
+    };
+    let runs = if recorded.len() > RUNS_MAX { recorded.len() } else { 0 };
+    if runs == 0 {
+        write(name, manometer_report::page(recorded, directory.path())?)?;
+    } else {
+        let pages = RunPages::new(recorded, &path);
+        directory
+            .ensure_directory(pages.folder())
+            .with_context(|| path.with_file_name(pages.folder()).display().to_string())?;
+        // Each page is written before the next is made: all of them together are large.
+        (0..runs).into_par_iter().try_for_each(|run| write(&pages.file(run), pages.run(run)?))?;
+        write(name, pages.overview()?)?;
     }
-    for stale in stale_pages(path, pages)? {
-        remove_file(&stale).with_context(|| stale.display().to_string())?;
+    for stale in stale_pages(directory, name, runs)? {
+        directory.remove_file(&stale).with_context(|| directory.path().join(&stale).display().to_string())?;
         // Only an empty folder goes.
-        let _ = stale.parent().map(remove_directory);
+        let _ = stale.parent().map(|folder| directory.remove_directory(folder));
     }
     Ok(())
-}
-
-fn write_one_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let page = manometer_report::page(recorded, folder)?;
-    Ok(recording::write_file(path, page.as_bytes())?)
-}
-
-fn write_pages(pages: &RunPages<'_>, path: &Path, runs: usize) -> anyhow::Result<()> {
-    let folder = pages.folder();
-    Directory::create(&folder).with_context(|| folder.display().to_string())?;
-    // Each page is written before the next is made: all of them together are large.
-    (0..runs).into_par_iter().try_for_each(|run| -> anyhow::Result<()> {
-        Ok(recording::write_file(&pages.file(run), pages.run(run)?.as_bytes())?)
-    })?;
-    Ok(recording::write_file(path, pages.overview()?.as_bytes())?)
 }

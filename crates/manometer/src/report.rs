@@ -13,7 +13,7 @@ use crate::exit_status::{ExitStatus, wrong_request};
 use crate::metrics;
 use crate::output::{self, Format};
 use crate::recordings::{
-    FILE, common_findings, labelled_summaries, runs_document, runs_text, write_page, write_summary,
+    FILE, common_findings, labelled_summaries, runs_document, runs_text, write_page_to, write_summary,
 };
 
 /// The name of the recording that comes with the program, and of the directory that it is written to.
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(recorded) => recorded,
         Err(error) => return Ok(wrong_request(error)),
     };
-    recorded.par_iter().try_for_each(|one| match write_summary(&one.recording.dir, &one.summary) {
+    recorded.par_iter().try_for_each(|one| match write_summary(one) {
         // A recording may be read-only; with `--out` the report is written nevertheless.
         Err(error) if args.out.is_some() => {
             output::note(&format!("cannot write summary.json: {error}"));
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let status = if missing.is_empty() { status(&recorded) } else { ExitStatus::Failed };
     let page = args.out.clone().unwrap_or_else(|| args.recordings[0].join(FILE));
-    write_page(&page, &recorded)?;
+    write_page_to(&page, &recorded)?;
     if let Some(path) = &args.metrics {
         metrics::write(path, &recorded)?;
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use manometer_measure::event::{Event, EventLine, Finding};
 use manometer_measure::latency_log::response_tag;
 use manometer_measure::operation::is_background;
-use manometer_measure::plan::{BetterDirection, Criterion, Phase, Plan};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase};
 use manometer_measure::{PhaseKind, Rate, Recording, Samples};
 use serde_json::Value;
 
@@ -37,7 +37,9 @@ pub(crate) fn judged_by<'a>(recording: &'a Recording, data: &RecordingData) -> C
 
 /// The same recording, judged by `criterion`.
 pub(crate) fn with_criterion(recording: &Recording, criterion: Criterion) -> Recording {
-    Recording { plan: Plan { criterion, ..recording.plan.clone() }, ..recording.clone() }
+    let mut judged = recording.clone();
+    judged.plan.criterion = criterion;
+    judged
 }
 
 fn with_finding(mut recording: Recording, finding: Finding) -> Recording {

@@ -24,7 +24,7 @@ use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, RunStatus, Severity};
 use manometer_measure::recording::OutDirectory;
 use manometer_measure::secrets::redact;
-use manometer_measure::{Directory, Recording};
+use manometer_measure::{Directory, Recording, RecordingError};
 use rapidhash::v3::rapidhash_v3;
 
 pub use error::QueueError;
@@ -60,6 +60,21 @@ pub struct QueuedRun {
     /// Its state.
     pub state: RunState,
     id: String,
+}
+
+impl QueuedRun {
+    /// Opens its recording, in the output folder `out` of its set.
+    ///
+    /// # Errors
+    /// There is none, or its plan cannot be read.
+    pub fn recording(&self, out: &Directory) -> Result<Recording, RecordingError> {
+        Recording::open_below(out, self.folder())
+    }
+
+    /// The folder of its recording, in the output folder of its set.
+    pub fn folder(&self) -> PathBuf {
+        Path::new(RUNS_FOLDER).join(&self.id)
+    }
 }
 
 /// A set of runs in an output folder, which is locked.
@@ -183,6 +198,11 @@ impl Queue {
         &self.damaged
     }
 
+    /// Its output folder, held open.
+    pub fn directory(&self) -> &Directory {
+        self.lock.directory()
+    }
+
     /// The runs in order.
     pub fn runs(&self) -> &[QueuedRun] {
         &self.runs
@@ -215,7 +235,7 @@ impl Queue {
         while let Some(index) = self.start_next(&failures)? {
             let mut created = BTreeSet::new();
             let run = &self.runs[index];
-            let out = OutDirectory::create_in(self.lock.directory(), &Path::new(RUNS_FOLDER).join(&run.id));
+            let out = OutDirectory::create_in(self.directory(), &run.folder());
             let outcome = match out {
                 Ok(out) => perform(index, run, out.directory(), &self.created, &mut created),
                 Err(error) => Err(error.into()),
@@ -245,7 +265,8 @@ impl Queue {
 
     /// Whether the run `index` was stopped because no more may be written, or could be counted: those after it would be too.
     fn is_stopped_by_writes(&self, index: usize) -> bool {
-        let events = Recording::open(&self.runs[index].dir).map(|recording| recording.events).unwrap_or_default();
+        let recording = self.runs[index].recording(self.directory());
+        let events = recording.map(|recording| recording.events).unwrap_or_default();
         events
             .iter()
             .any(|line| matches!(&line.event, Event::Finding(finding) if WriteStop::IDS.contains(&finding.id.as_str())))
@@ -262,7 +283,7 @@ impl Queue {
                     && failed <= run.planned.experiment.sweep_rules.retry
             };
             let Some(index) = (0..self.runs.len()).find(open) else { return Ok(None) };
-            if self.runs[index].dir.exists() && self.adopt_recording(index)? {
+            if self.directory().holds(self.runs[index].folder()) && self.adopt_recording(index)? {
                 continue;
             }
             if self.is_sufficient_without(index) || self.is_idle_reference(index) {
@@ -323,16 +344,16 @@ impl Queue {
     /// Counts what is recorded: also a whole recording that no line names, and none that was lost or damaged since.
     fn look_at_recordings(&mut self) -> Result<(), QueueError> {
         for index in 0..self.runs.len() {
-            let QueuedRun { dir, state, id, planned } = &self.runs[index];
-            let exists = dir.symlink_metadata().is_ok();
-            let fault = if *state == RunState::Done { fault_of(dir, planned) } else { None };
+            let run = &self.runs[index];
+            let (is_done, exists) = (run.state == RunState::Done, self.directory().holds(run.folder()));
+            let fault = if is_done { fault_of(run, &run.recording(self.directory())) } else { None };
             if let Some(fault) = fault {
-                self.damaged.push(format!("{id} ({fault})"));
+                self.damaged.push(format!("{} ({fault})", run.id));
                 if exists {
                     self.set_aside(index, "damaged")?;
                 }
                 self.set_state(index, RunState::Waiting, Some(fault), Vec::new())?;
-            } else if *state != RunState::Done && exists {
+            } else if !is_done && exists {
                 self.adopt_recording(index)?;
             }
         }
@@ -341,36 +362,36 @@ impl Queue {
 
     /// Counts the recording in the folder of `index` as done if it is complete and whole; else sets it aside.
     fn adopt_recording(&mut self, index: usize) -> Result<bool, QueueError> {
-        let QueuedRun { dir, planned, state, .. } = self.runs[index].clone();
-        let recording = Recording::open(&dir).ok();
-        let directory = &planned.experiment.directory;
+        let run = &self.runs[index];
+        let recording = run.recording(self.directory());
+        let directory = &run.planned.experiment.directory;
         let created = recording.iter().flat_map(|recording| created_by_run(recording, directory)).collect();
-        let is_complete = recording.is_some_and(|recording| recording.status() == Some(RunStatus::Complete));
-        if is_complete && fault_of(&dir, &planned).is_none() {
+        let is_complete = recording.as_ref().is_ok_and(|recording| recording.status() == Some(RunStatus::Complete));
+        if is_complete && fault_of(run, &recording).is_none() {
             self.sync_recording(index)?;
             self.set_state(index, RunState::Done, None, created)?;
             return Ok(true);
         }
-        self.created.extend(created);
-        let why = match state {
+        let why = match run.state {
             RunState::Failed => "failed",
             _ if is_complete => "damaged",
             _ => "interrupted",
         };
+        self.created.extend(created);
         self.set_aside(index, why)?;
         Ok(false)
     }
 
     /// Moves the recording of `index`, which is not to count because of `why`, out of the way.
     fn set_aside(&mut self, index: usize, why: &str) -> Result<(), QueueError> {
-        let QueuedRun { dir, id, .. } = self.runs[index].clone();
-        let out = self.lock.directory();
+        let run = &self.runs[index];
+        let (id, out) = (run.id.clone(), self.directory());
         let aside = out.ensure_directory(ASIDE_FOLDER).map_err(QueueError::io(&out.path().join(ASIDE_FOLDER)))?;
         let free = |number: &u32| !aside.holds(format!("{id}.{why}-{number}"));
         let number = (1..).find(free).unwrap_or(u32::MAX);
         let to = Path::new(ASIDE_FOLDER).join(format!("{id}.{why}-{number}"));
-        let moved = out.rename(Path::new(RUNS_FOLDER).join(&id), &to).and_then(|()| aside.sync());
-        moved.map_err(QueueError::io(&dir))?;
+        let moved = out.rename(run.folder(), &to).and_then(|()| aside.sync());
+        moved.map_err(QueueError::io(&run.dir))?;
         self.journal.append(&JournalLine::SetAside { run: id, to })
     }
 
@@ -391,9 +412,9 @@ impl Queue {
 
     /// Makes the recording of `index` durable before the queue counts it as done.
     fn sync_recording(&self, index: usize) -> Result<(), QueueError> {
-        let QueuedRun { dir, id, .. } = &self.runs[index];
-        let folder = self.lock.directory().directory(Path::new(RUNS_FOLDER).join(id));
-        folder.and_then(|folder| folder.sync_file_system()).map_err(QueueError::io(dir))
+        let run = &self.runs[index];
+        let folder = self.directory().directory(run.folder());
+        folder.and_then(|folder| folder.sync_file_system()).map_err(QueueError::io(&run.dir))
     }
 
     /// Applies a line to the states of the runs.

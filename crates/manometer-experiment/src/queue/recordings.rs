@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use manometer_measure::{Event, Recording, RecordingError};
 use serde_json::Value;
 
+use super::QueuedRun;
 use super::journal::{self, JournalLine, RunState};
-use super::runs::PlannedRun;
 
 /// The folder of the recordings, below the output folder.
 pub(super) const RUNS_FOLDER: &str = "runs";
@@ -25,16 +25,16 @@ pub fn missing_recordings(out: &Path) -> Vec<PathBuf> {
     dirs.filter(|dir| !dir.join("plan.json").exists()).collect()
 }
 
-/// What is wrong with the recording in `dir` of a run that has ended.
-pub(super) fn fault_of(dir: &Path, planned: &PlannedRun) -> Option<String> {
-    if dir.is_symlink() {
-        return Some("it is a symbolic link".to_owned());
-    }
-    match Recording::open(dir) {
-        Ok(recording) if recording.plan.sweep != planned.experiment.swept => Some("it is of another run".to_owned()),
+/// What is wrong with the `recording` of `run`, which has ended.
+pub(super) fn fault_of(run: &QueuedRun, recording: &Result<Recording, RecordingError>) -> Option<String> {
+    match recording {
+        Ok(recording) if recording.plan.sweep != run.planned.experiment.swept => {
+            Some("it is of another run".to_owned())
+        }
         Ok(recording) => recording.faults().into_iter().next(),
         Err(RecordingError::Newer { .. }) => None,
-        Err(RecordingError::Damaged { fault, .. }) => Some(fault),
+        Err(RecordingError::Damaged { fault, .. }) => Some(fault.clone()),
+        Err(_) if run.dir.is_symlink() => Some("it is a symbolic link".to_owned()),
         Err(_) => Some("it is missing or cannot be read".to_owned()),
     }
 }

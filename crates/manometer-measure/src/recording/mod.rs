@@ -40,6 +40,7 @@ pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_proces
 pub struct Recording {
     /// Its folder.
     pub dir: PathBuf,
+    place: Place,
     /// The experiment file exactly as run.
     pub experiment: String,
     /// The plan of the run.
@@ -54,22 +55,72 @@ pub struct Recording {
     pub damage: Vec<String>,
 }
 
+/// Where the folder of a recording is found. That of a set is opened anew for each file: thousands may be open at once.
+#[derive(Debug, Clone)]
+enum Place {
+    /// As its user has named it.
+    Named(PathBuf),
+    /// A directory held open.
+    Held(Directory),
+    /// Below a directory held open, behind no link.
+    Below(Directory, PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Named(path) => path.clone(),
+            Self::Held(directory) => directory.path().to_owned(),
+            Self::Below(directory, name) => directory.path().join(name),
+        }
+    }
+
+    fn open(&self) -> io::Result<Directory> {
+        match self {
+            Self::Named(path) => Directory::open(path),
+            Self::Held(directory) => Ok(directory.clone()),
+            Self::Below(directory, name) => directory.directory(name),
+        }
+    }
+}
+
 impl Recording {
     /// Opens the recording in the folder `dir`.
     ///
     /// # Errors
     /// The plan cannot be read: without it the rest has no meaning.
     pub fn open(dir: &Path) -> Result<Self, RecordingError> {
-        let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
+        Self::open_in(Place::Named(dir.to_owned()))
+    }
+
+    /// Opens the recording in `directory`, which it holds open.
+    ///
+    /// # Errors
+    /// As those of [`Self::open`].
+    pub fn open_held(directory: &Directory) -> Result<Self, RecordingError> {
+        Self::open_in(Place::Held(directory.clone()))
+    }
+
+    /// Opens the recording in the folder `name` of `directory`, behind no link.
+    ///
+    /// # Errors
+    /// As those of [`Self::open`].
+    pub fn open_below(directory: &Directory, name: impl AsRef<Path>) -> Result<Self, RecordingError> {
+        Self::open_in(Place::Below(directory.clone(), name.as_ref().to_owned()))
+    }
+
+    fn open_in(place: Place) -> Result<Self, RecordingError> {
+        let dir = place.path();
+        let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.clone(), reason };
         let unreadable = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
-        let files = Directory::open(dir).map_err(|error| unreadable(&error))?;
+        let files = place.open().map_err(|error| unreadable(&error))?;
         let plan = read_document(&files, "plan.json").map_err(|error| unreadable(&error))?;
         let mut damage = Vec::new();
         let sums = FileSums::read(&files, &mut damage);
         let fault = sums.fault("plan.json", &plan);
         damage.extend(fault.clone());
         let not_a_plan = |error: &dyn std::fmt::Display| match &fault {
-            Some(fault) => RecordingError::Damaged { path: dir.to_owned(), fault: fault.clone() },
+            Some(fault) => RecordingError::Damaged { path: dir.clone(), fault: fault.clone() },
             None => unreadable(error),
         };
         let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
@@ -77,7 +128,7 @@ impl Recording {
         match (&plan["format"], plan["format"].as_u64()) {
             (_, Some(format)) if format > FORMAT => {
                 let writer = environment["manometer"].as_str().map(str::to_owned);
-                return Err(RecordingError::Newer { path: dir.to_owned(), format, writer });
+                return Err(RecordingError::Newer { path: dir, format, writer });
             }
             // The oldest recordings have no format.
             (Value::Null, _) | (_, Some(1..)) => {}
@@ -97,7 +148,7 @@ impl Recording {
         }
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
-        let mut recording = Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage };
+        let mut recording = Self { dir, place, experiment, plan, environment, start, events, damage };
         if recording.status().is_none() && recording.has_parquet() {
             recording.damage.push("events.jsonl: the end of the run is missing".to_owned());
         }
@@ -107,9 +158,12 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Its folder, opened anew: many recordings may be open at once.
-    fn files(&self) -> io::Result<Directory> {
-        Directory::open(&self.dir)
+    /// Its folder.
+    ///
+    /// # Errors
+    /// It is gone, behind a link, or cannot be read.
+    pub fn files(&self) -> io::Result<Directory> {
+        self.place.open()
     }
 
     /// Whether a series is in its final form, which it has only after the last event was written.

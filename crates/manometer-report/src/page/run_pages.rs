@@ -1,7 +1,9 @@
 //! The pages of many recordings: an overview, and a page for each of them beside it.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+
+use manometer_measure::Directory;
 
 use super::contents::{self, Entry};
 use super::{GENERATOR, IN_RECORDING, all_runs, document, html, overview, run, small_scales, specs};
@@ -10,6 +12,9 @@ use crate::{AnalysedRecording, ReportError};
 
 /// The most recordings that one page shows in full; of more, each has its own page.
 pub const RUNS_MAX: usize = 8;
+
+/// The largest file that may be a page.
+const MOST_PAGE_BYTES: u64 = 1 << 30;
 
 /// The pages of many recordings.
 #[derive(Debug)]
@@ -26,14 +31,14 @@ impl<'a> RunPages<'a> {
         Self { recordings, overview, names: names(recordings) }
     }
 
-    /// The folder of the runs' pages, beside the overview: `report-runs` beside `report.html`.
-    pub fn folder(&self) -> PathBuf {
-        self.overview.with_file_name(folder_name(self.overview))
+    /// The name of the folder of the runs' pages, which is in the folder of the overview: `report-runs` for `report.html`.
+    pub fn folder(&self) -> String {
+        folder_name(self.overview)
     }
 
-    /// The file of the run at `index`.
+    /// The file of the run at `index`, from the folder of the overview.
     pub fn file(&self, index: usize) -> PathBuf {
-        self.folder().join(file_name(index))
+        Path::new(&self.folder()).join(file_name(index))
     }
 
     /// The overview: what all runs say together, a table of them, heat maps, and the pressure scale of each.
@@ -66,7 +71,7 @@ impl<'a> RunPages<'a> {
     /// There is no such run, or a path cannot be made absolute.
     pub fn run(&self, index: usize) -> Result<String, ReportError> {
         let recorded = self.recordings.get(index).ok_or(ReportError::NoRecording)?;
-        let folder = self.folder();
+        let folder = self.overview.with_file_name(self.folder());
         let place = run::RecordingPosition { number: 1, several: false, folder: &folder };
         let article = run::article(recorded, &place)?;
         let columns =
@@ -95,29 +100,30 @@ impl<'a> RunPages<'a> {
 /// How the links of a run's page begin.
 const WAY: &str = "<p class=\"way\"><strong>Run ";
 
-/// The pages of runs that an earlier report over more than `runs` runs left beside the report in the file `overview`.
+/// The pages of runs, from the folder `directory`, that an earlier report over more than `runs` runs left there beside the
+/// report `overview`.
 ///
 /// # Errors
-/// The folder, or a file in it that could be one, cannot be read.
-pub fn stale_pages(overview: &Path, runs: usize) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(overview.with_file_name(folder_name(overview))) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
+/// The folder of the pages, or a file in it that could be one, cannot be read.
+pub fn stale_pages(directory: &Directory, overview: &Path, runs: usize) -> io::Result<Vec<PathBuf>> {
+    let folder = folder_name(overview);
+    let entries = match directory.directory(&folder).and_then(|pages| pages.entries()) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Vec::new(),
         entries => entries?,
     };
     let mut stale = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let number = entry.file_name().to_str().and_then(|name| name.strip_suffix(".html")?.parse::<usize>().ok());
+    for (name, kind) in entries {
+        let number = name.to_str().and_then(|name| name.strip_suffix(".html")?.parse::<usize>().ok());
         let Some(index) = number.and_then(|number| number.checked_sub(1)).filter(|index| *index >= runs) else {
             continue;
         };
         // Whatever else has such a name is somebody's.
-        if entry.file_name() == *file_name(index) && entry.file_type()?.is_file() {
-            let text = String::from_utf8_lossy(&fs::read(entry.path())?).into_owned();
+        if name == *file_name(index) && kind.is_file() {
+            let page = Path::new(&folder).join(name);
+            let text = directory.read_all(&page, MOST_PAGE_BYTES)?;
+            let text = String::from_utf8_lossy(&text);
             if text.contains(GENERATOR) && text.contains(WAY) {
-                stale.push(entry.path());
+                stale.push(page);
             }
         }
     }

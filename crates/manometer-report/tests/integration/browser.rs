@@ -121,9 +121,9 @@ fn write_pages(dir: &Path) -> std::path::PathBuf {
         .collect();
     let overview = dir.join("report.html");
     let pages = RunPages::new(&runs, &overview);
-    std::fs::create_dir(pages.folder()).unwrap();
+    std::fs::create_dir(dir.join(pages.folder())).unwrap();
     for run in 0..runs.len() {
-        std::fs::write(pages.file(run), pages.run(run).unwrap()).unwrap();
+        std::fs::write(dir.join(pages.file(run)), pages.run(run).unwrap()).unwrap();
     }
     std::fs::write(&overview, pages.overview().unwrap()).unwrap();
     overview

@@ -8,7 +8,8 @@ use super::neighbour::NeighbourKind;
 
 /// Write a commented experiment for this host, from six questions or their flags.
 ///
-/// On a terminal it asks for what no flag gives; elsewhere, and with --yes, it takes the defaults. It overwrites nothing.
+/// On a terminal it asks for what no flag gives; elsewhere, and with --yes, it takes the defaults. It overwrites no
+/// experiment, and no file but an `experiment.schema.json` of its own.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  manometer init\n  manometer init redis.toml --engine redis --neighbour backup --time 10m --yes"

@@ -11,6 +11,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::file::{self, SCHEMA_ID, json_schema};
+use manometer_measure::recording::write_file;
 
 use self::answers::Answers;
 use crate::exit_status::{ExitStatus, wrong_request};
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         fs::remove_file(&args.file)?;
         return Ok(wrong_file(&error));
     }
-    fs::write(&schema, serde_json::to_string_pretty(&json_schema())? + "\n")?;
+    write_file(&schema, (serde_json::to_string_pretty(&json_schema())? + "\n").as_bytes())?;
     let name = args.file.display();
     output::print_text(&format!(
         "{name} is an experiment for this host; {} completes it in editors.\nNext:\n  manometer run {name} --dry-run   # \

@@ -34,7 +34,7 @@ pub(super) fn run(
     if !order.is_empty() {
         output::note(crate::text::findings(&order).trim_start());
     }
-    let count = queue.runs().len();
+    let (count, set) = (queue.runs().len(), queue.directory().clone());
     let perform = |index: usize,
                    run: &QueuedRun,
                    out: &Directory,
@@ -45,7 +45,7 @@ pub(super) fn run(
     };
     // What a recording says is read again at the end: kept until then, the analyses of a long set would fill the memory.
     let recorded = |run: &QueuedRun, attempt: u32| -> anyhow::Result<()> {
-        session.show(&run.dir)?;
+        session.show(run.recording(&set)?)?;
         if run.state == RunState::Failed {
             let (dir, most) = (run.dir.display(), run.planned.experiment.sweep_rules.retry.saturating_add(1));
             output::note(&format!("{dir} failed in attempt {attempt} of {most} (`sweep.retry`)"));
@@ -85,23 +85,24 @@ fn note_progress(queue: &Queue) {
 
 /// The recordings of all runs that left one in this command or are done.
 fn all_recorded(queue: &Queue) -> anyhow::Result<Vec<AnalysedRecording>> {
-    let read = |run: &QueuedRun| match run.dir.join("summary.json").exists() {
-        true => Ok(AnalysedRecording::open(&run.dir)?),
-        false => recordings::summarise_and_write(&run.dir),
+    let set = queue.directory();
+    let has_summary = |run: &QueuedRun| set.holds(run.folder().join(recordings::SUMMARY));
+    let read = |run: &QueuedRun| match has_summary(run) {
+        true => Ok(AnalysedRecording::of(run.recording(set)?)),
+        false => recordings::summarise_and_write(run.recording(set)?),
     };
-    let left_one = |run: &&QueuedRun| run.state == RunState::Done || run.dir.join("summary.json").exists();
+    let left_one = |run: &&QueuedRun| run.state == RunState::Done || has_summary(run);
     queue.runs().par_iter().filter(left_one).map(read).collect()
 }
 
 fn print(session: &RunContext<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
-    let page = out.join(recordings::FILE);
-    recordings::write_page(&page, recorded)?;
+    recordings::write_page(queue.directory(), recordings::FILE.as_ref(), recorded)?;
     let findings = [recordings::common_findings(recorded), queue.findings()].concat();
     let document = || recordings::runs_document(recorded, &findings);
     session.args.format.print(document, || recordings::runs_text(recorded, &findings))?;
     for finding in queue.findings().iter().filter(|finding| finding.severity == Severity::Error) {
         output::note(&format!("{}: {}", finding.id, finding.text));
     }
-    output::note(&format!("\nReport over all runs: {}", page.display()));
+    output::note(&format!("\nReport over all runs: {}", out.join(recordings::FILE).display()));
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::anyhow;
 use manometer_experiment::conductor::{self, RunError};
 use manometer_experiment::definition::format_settings;
 use manometer_experiment::lock::{DiskLocks, LockError};
@@ -13,7 +14,7 @@ use manometer_experiment::queue::forecast::PreparationForecast;
 use manometer_experiment::setup::RunSetup;
 use manometer_experiment::{Experiment, plan};
 use manometer_measure::event::RunStatus;
-use manometer_measure::{Clock as _, Directory, MonotonicClock, human};
+use manometer_measure::{Clock as _, Directory, MonotonicClock, Recording, human};
 use manometer_report::AnalysedRecording;
 use serde_json::json;
 
@@ -44,9 +45,11 @@ impl RunContext<'_> {
                 Ok(locks) => return Ok(locks),
                 Err(error) => error,
             };
-            let may_wait = self.args.wait && matches!(error, LockError::DiskHeld { .. });
-            if !may_wait || self.interrupted.load(Ordering::Relaxed) {
+            if !self.args.wait || !matches!(error, LockError::DiskHeld { .. }) {
                 return Err(error.into());
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(anyhow!("interrupted while waiting: {error}"));
             }
             if !std::mem::replace(&mut is_told, true) {
                 output::note(&format!("waiting: {error}"));
@@ -111,15 +114,15 @@ impl RunContext<'_> {
         ));
     }
 
-    /// Analyses the recording in `dir` and prints its summary.
-    pub(super) fn show(&self, dir: &Path) -> anyhow::Result<AnalysedRecording> {
-        let recorded = recordings::summarise_and_write(dir)?;
+    /// Analyses `recording` and prints its summary.
+    pub(super) fn show(&self, recording: Recording) -> anyhow::Result<AnalysedRecording> {
+        let recorded = recordings::summarise_and_write(recording)?;
         if let Some(path) = &self.args.metrics {
             metrics::write(path, std::slice::from_ref(&recorded))?;
         }
         if self.args.format == Format::Text {
             output::print_text(&crate::text::summary(&recorded.summary))?;
-            output::print_text(&format!("\nReport: {}", dir.join(recordings::FILE).display()))?;
+            output::print_text(&format!("\nReport: {}", recorded.recording.dir.join(recordings::FILE).display()))?;
         }
         Ok(recorded)
     }

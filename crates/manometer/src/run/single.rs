@@ -7,6 +7,7 @@ use manometer_experiment::Experiment;
 use manometer_experiment::conductor::RunError;
 use manometer_experiment::prepare::disk_fit::{DiskFits, fit_of};
 use manometer_experiment::queue::single_run::{ExistingRecording, resume_single};
+use manometer_measure::Recording;
 use manometer_measure::event::RunStatus;
 use manometer_measure::recording::OutDirectory;
 use manometer_report::AnalysedRecording;
@@ -25,10 +26,10 @@ pub(super) fn run(
     let _disks = session.lock_disks(&[experiment.directory.as_path()])?;
     let fit = fit_of(experiment, fits);
     let left = if session.args.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
-    let status = match left {
+    let (status, recording) = match left {
         ExistingRecording::Complete => {
             output::note(&format!("{} is complete: nothing to do", out.display()));
-            RunStatus::Complete
+            (RunStatus::Complete, Recording::open(out)?)
         }
         ExistingRecording::Missing => perform(session, out, &experiment.clone().fitted(fit))?,
         ExistingRecording::SetAside { what, to, fit } => {
@@ -36,18 +37,19 @@ pub(super) fn run(
             perform(session, out, &experiment.clone().fitted(fit))?
         }
     };
-    let recorded = session.show(out)?;
+    let recorded = session.show(recording)?;
     if session.args.format == Format::Json {
         output::print_json(&recorded.summary)?;
     }
     Ok((status, vec![recorded]))
 }
 
-fn perform(session: &RunContext<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<RunStatus> {
+fn perform(session: &RunContext<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<(RunStatus, Recording)> {
     let all = experiment.workloads().map(|workload| experiment.directory.join(&workload.name));
     let replaced: BTreeSet<PathBuf> = all.filter(|_| session.args.replace).collect();
     // Preparing may take hours: an unusable output folder is reported first.
     let held = OutDirectory::create(out).map_err(RunError::from)?;
     session.announce(1, 1, experiment, out, &replaced);
-    Ok(session.perform(experiment, held.directory(), &replaced, &mut BTreeSet::new())?)
+    let status = session.perform(experiment, held.directory(), &replaced, &mut BTreeSet::new())?;
+    Ok((status, Recording::open_held(held.directory())?))
 }

@@ -144,7 +144,18 @@ fn a_run_that_may_wait_begins_when_the_disk_is_free() {
     scene.write("short.toml", SHORT);
     let first = scene.start("run short.toml --out one --set plan.phase=60s");
     wait_for_event(&scene.path("one"), "phase_started");
-    scene.run("run short.toml --out two --set device.directory=other").status(2).err_has(&["in use by another run"]);
+    let refused = scene.run("run short.toml --out two --set device.directory=other").status(2);
+    refused.err_has(&["in use by another run", "`run --wait`"]);
+    let given_up = scene.start("run short.toml --out none --set device.directory=other --wait");
+    wait_for("SIGINT to be handled", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", given_up.pid())).ok()?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (caught & 1 << (Signal::INT.as_raw() - 1) != 0).then_some(())
+    });
+    given_up.signal(Signal::INT);
+    given_up.end().status(1).err_has(&["interrupted while waiting: the disk"]);
+    assert!(!scene.path("none").exists());
     let second = scene.start("run short.toml --out two --set device.directory=other --wait");
     first.signal(Signal::INT);
     first.end().status(1);

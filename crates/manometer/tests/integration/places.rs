@@ -6,7 +6,7 @@ use std::path::Path;
 
 use manometer_testing::{Cause, installed, skip};
 
-use crate::support::{SHORT, Scene};
+use crate::support::{SHORT, Scene, wait_for_event};
 
 const PRECIOUS: &str = "precious";
 
@@ -63,6 +63,43 @@ fn a_link_among_a_workloads_files_leads_nowhere() {
     fs::write(scene.path("elsewhere/file"), vec![7; 4 << 20]).unwrap();
     scene.run("run short.toml --out three --reuse");
     assert!(fs::read(scene.path("elsewhere/file")).unwrap() == vec![7; 4 << 20], "written through a link");
+}
+
+/// Puts a link to the folder `elsewhere` in the place of the folder `name`, which becomes `moved`.
+fn exchange(scene: &Scene, name: &str, moved: &str) {
+    fs::rename(scene.path(name), scene.path(moved)).unwrap();
+    symlink(scene.path("elsewhere"), scene.path(name)).unwrap();
+}
+
+#[test]
+fn a_link_that_takes_a_recordings_place_during_its_run_leads_nowhere() {
+    let scene = scene();
+    let running = scene.start("run short.toml --out rec");
+    wait_for_event(&scene.path("rec"), "phase_started");
+    exchange(&scene, "rec", "moved");
+    running.end().status(0);
+    assert!(scene.path("moved/summary.json").exists() && scene.path("moved/report.html").exists());
+    nothing_is_written_elsewhere(&scene);
+
+    scene.write("set.toml", &format!("{SHORT}\n[sweep]\nrepeats = 2\n"));
+    let running = scene.start("run set.toml --out set");
+    wait_for_event(&scene.path("set/runs/001"), "phase_started");
+    exchange(&scene, "set/runs/001", "set/moved");
+    running.end().status(1).err_has(&["runs/001", "is a symbolic link"]);
+    nothing_is_written_elsewhere(&scene);
+    scene.run("run set.toml --out set --resume").status(0);
+    assert!(scene.path("set/set-aside/001.interrupted-1").is_symlink());
+    nothing_is_written_elsewhere(&scene);
+}
+
+#[test]
+fn a_link_in_the_place_of_the_pages_of_runs_is_refused() {
+    let scene = scene();
+    scene.run("run short.toml --out rec").status(0);
+    scene.shell("mkdir many && for run in 1 2 3 4 5 6 7 8 9; do cp -r rec many/$run; done");
+    symlink(scene.path("elsewhere"), scene.path("many/report-runs")).unwrap();
+    scene.run("report many --out many/report.html").status(1).err_has(&["report-runs is a symbolic link"]);
+    nothing_is_written_elsewhere(&scene);
 }
 
 #[test]

@@ -142,6 +142,9 @@ fn costs_text(
     };
     let by_runs = match by_workers {
         0 => String::new(),
+        all if all == least.prepared_bytes && all == most.prepared_bytes => {
+            ", all of it by the runs themselves as they create their data".to_owned()
+        }
         bytes => format!(" in total, {} of it by the runs themselves as they create their data", human::bytes(bytes)),
     };
     format!(
