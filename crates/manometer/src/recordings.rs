@@ -100,7 +100,8 @@ pub fn write_page(directory: &Directory, name: &Path, recorded: &[AnalysedRecord
     };
     let runs = if recorded.len() > RUNS_MAX { recorded.len() } else { 0 };
     if runs == 0 {
-        write(name, manometer_report::page(recorded, directory.path())?)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        write(name, manometer_report::page(recorded, folder)?)?;
     } else {
         let pages = RunPages::new(recorded, &path);
         directory
