@@ -53,6 +53,13 @@ fn a_plain_sweep_stays_as_it_is() {
 }
 
 #[test]
+fn what_the_ladder_sets_in_every_phase_is_not_swept() {
+    let varied = SWEPT.replace("[plan]", "[plan]\nvary = { \"writer.iodepth\" = [1, 2] }");
+    let swept = format!("{varied}\"writer.iodepth\" = [4, 8]\n");
+    refused(&swept, &["`plan.vary` sets `writer.iodepth` in every phase", "remove it"]);
+}
+
+#[test]
 fn repeats_come_together_or_apart() {
     assert_eq!(block_sizes("repeats = 2"), ["4KiB", "4KiB", "16KiB", "16KiB", "64KiB", "64KiB"]);
     let apart = block_sizes("repeats = 2\norder = \"interleaved\"");

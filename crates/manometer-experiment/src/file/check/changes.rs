@@ -170,6 +170,12 @@ impl Checker<'_> {
                 self.report(format!("`{name}` has no setting `{setting}`"), Some(&node.key_origin), Some(&help));
                 continue;
             }
+            if is_varied(root, key) {
+                let message =
+                    format!("`plan.vary` sets `{key}` in every phase with `{name}`: a swept value has no effect");
+                self.report(message, Some(&node.key_origin), Some("remove it here or from `plan.vary`"));
+                continue;
+            }
             self.check_not_empty(key, node);
             let sources = self.sources;
             let mut values = Vec::new();
@@ -199,6 +205,11 @@ impl Checker<'_> {
             );
         }
     }
+}
+
+/// Whether the ladder has the key `key`.
+fn is_varied(root: &Node, key: &str) -> bool {
+    root.get("plan").and_then(|plan| plan.get("vary")).is_some_and(|vary| vary.get(key).is_some())
 }
 
 /// The indices of the neighbours called `name`: one instance, or all instances of a table.
