@@ -12,8 +12,7 @@ use manometer_analysis::summarise;
 use manometer_experiment::queue::{self, Queue};
 use manometer_experiment::{Experiment, file};
 use manometer_import::{FORMATS, ImportFormat, experiment_of_flags, find_format, import};
-use manometer_measure::samples::SampleWriter;
-use manometer_measure::{Directory, Recording};
+use manometer_measure::Recording;
 use manometer_workload::command::ParserName;
 use manometer_workload::command::parser;
 use tempfile::TempDir;
@@ -121,34 +120,6 @@ impl Reader {
                 let _ = Queue::resume(dir.path(), &sweep, &queue::plan_set([&sweep[0].1]));
             }
         }
-    }
-
-    /// Whole bytes of this version, where it writes such a file itself.
-    pub fn whole(self) -> Option<Vec<u8>> {
-        let dir = tempfile::tempdir().expect("a directory can be made");
-        let name = match self {
-            Self::Recording(name @ "samples/primary.arrows") => {
-                let recording = Recording::open(&TEMPLATE.path().join("recording")).expect("a whole recording");
-                let samples = recording.samples("primary").expect("a whole series");
-                let files = Directory::open(dir.path()).expect("a directory can be made");
-                files.create_directory("samples").expect("a directory can be made");
-                let mut stream = SampleWriter::create(&files, name, &samples.columns).expect("a new file");
-                for (row, t_ns) in samples.t_ns.iter().enumerate() {
-                    let values: Vec<Option<f64>> = samples.values.iter().map(|column| column[row]).collect();
-                    stream.append(*t_ns, &values).expect("as many values as columns");
-                }
-                stream.finish().expect("a file can be written");
-                name
-            }
-            Self::Recording(name) => return fs::read(TEMPLATE.path().join("recording").join(name)).ok(),
-            Self::Queue => {
-                let sweep = sweep(dir.path());
-                Queue::start(dir.path(), &sweep, &queue::plan_set([&sweep[0].1])).expect("the set is right");
-                "queue.jsonl"
-            }
-            _ => return None,
-        };
-        fs::read(dir.path().join(name)).ok()
     }
 }
 
