@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release try-release wheel book bench docs gallery notebooks audit soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release program-aarch64 try-release wheel book bench docs gallery notebooks audit soak python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -59,10 +59,9 @@ python-checks:
 # machine and no date but the commit's is to be in it. RUSTFLAGS of your own take the place of these.
 dist := $(target)/dist
 cargo_home := $(or $(CARGO_HOME),$(HOME)/.cargo)
-release: export RUSTFLAGS ?= --remap-path-prefix=$(cargo_home)=cargo --remap-path-prefix=$(abspath $(target))=target
-release wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-release: wheel
-	setup/setup release
+release program-aarch64: export RUSTFLAGS ?= --remap-path-prefix=$(cargo_home)=cargo --remap-path-prefix=$(abspath $(target))=target
+release wheel program-aarch64: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+release: wheel program-aarch64
 	python3 tools/release $(dist)
 
 # One wheel for CPython 3.10 and later: the package, and the program, stripped, with its debug information beside the wheel.
@@ -75,6 +74,19 @@ wheel:
 	$(python)/bin/maturin build --release --locked --compatibility manylinux_2_35 --out $(dist)/extension
 	python3 tools/release/python_wheel.py $(dist)/extension/*.whl $(dist)/manometer $(dist)
 	rm -rf $(dist)/extension
+
+# The program for 64-bit ARM, by Debian's cross compiler.
+aarch64 := aarch64-unknown-linux-gnu
+program-aarch64: export CARGO_BUILD_TARGET := $(aarch64)
+program-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
+program-aarch64: export CXX := aarch64-linux-gnu-g++
+program-aarch64: export OBJCOPY := aarch64-linux-gnu-objcopy
+program-aarch64: export ROCKSDB_LIB_DIR := $(shell CARGO_BUILD_TARGET=$(aarch64) setup/rocksdb --where)
+program-aarch64:
+	setup/setup release
+	cargo build --release --locked --package manometer
+	cp $(target)/$(aarch64)/release/manometer $(target)/manometer-aarch64
+	tools/split_debug $(target)/manometer-aarch64 $(dist)
 
 # Installs and runs what `make release` wrote as its users would: in fresh Debians without a network.
 try-release:

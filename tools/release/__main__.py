@@ -1,4 +1,4 @@
-"""Everything of a release beside the program and the wheel, which lie in DIST: `python3 tools/release DIST`.
+"""Everything of a release beside the programs and the wheel, which lie in DIST: `python3 tools/release DIST`.
 
 Equal programs and commits give equal files, wherever and whenever this runs.
 """
@@ -19,11 +19,15 @@ import parts
 import sbom
 from contents import Tree, below
 
+# The program for 64-bit ARM, which cannot run here: its pages and completions are those of the other.
+AARCH64 = "manometer-aarch64"
+
 
 def main(dist: Path) -> None:
     program = dist / "manometer"
     epoch, version, others = parts.source_date(), parts.version(), parts.parts()
-    name = f"manometer-{version}-x86_64-linux"
+    name = f"manometer-{version}"
+    x86_64 = f"{name}-x86_64-linux"
     executable = contents.program_file(program)
     terms = licences.files(others)
     pages, completions = contents.manual_pages(program), contents.completions(program)
@@ -32,11 +36,12 @@ def main(dist: Path) -> None:
     documents = {**contents.repository_files("README.md", "CHANGELOG.md"), **terms, **texts}
     shared = {**below("man/man1", pages), **below("completions", completions), **documents}
 
-    (dist / f"{name}.tar.zst").write_bytes(archive.tar_zst(name, executable, shared, epoch))
+    for folder, file in ((x86_64, executable), (f"{name}-aarch64-linux", contents.program_file(dist / AARCH64))):
+        (dist / f"{folder}.tar.zst").write_bytes(archive.tar_zst(folder, file, shared, epoch))
     package = deb.tree(executable, pages, completions, documents, debian_copyright(terms))
     deb.write(dist / f"manometer_{version}_amd64.deb", version, package, epoch)
     file_system = image.root(executable, image.libraries(program), terms)
-    (dist / f"{name}.oci.tar").write_bytes(image.layout(version, file_system, epoch))
+    (dist / f"{x86_64}.oci.tar").write_bytes(image.layout(version, file_system, epoch))
     bill = json.dumps(sbom.bill_of_materials(version, others, epoch), indent=2)
     (dist / f"{name}.cdx.json").write_text(bill + "\n")
     write_checksums(dist)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TARGET = "x86_64-unknown-linux-gnu"
+TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 # The program and Python's extension module; the wheel has both.
 SHIPPED = ("manometer", "manometer-python")
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
@@ -106,7 +106,9 @@ def parts() -> list[Part]:
 
 def linked_crates() -> list[tuple[str, str]]:
     """Names and versions of the crates in the program and the extension module; procedural macros are not."""
-    command = ["cargo", "tree", "--locked", "--target", TARGET, "--edges", "normal,no-proc-macro", "--prefix", "none"]
+    command = ["cargo", "tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none"]
+    for target in TARGETS:
+        command += ["--target", target]
     for name in SHIPPED:
         command += ["--package", name]
     output = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
@@ -115,7 +117,9 @@ def linked_crates() -> list[tuple[str, str]]:
 
 
 def metadata() -> dict[str, Any]:
-    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", TARGET]
+    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    for target in TARGETS:
+        command += ["--filter-platform", target]
     output = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
     return json.loads(output)
 
