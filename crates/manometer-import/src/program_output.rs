@@ -225,8 +225,8 @@ pub(crate) fn push(
     let mut row = vec![("length".to_owned(), "s", length_s)];
     for (operation, counted) in &report.operations {
         row.push((format!("{operation}.requests"), "", amount(counted.requests)));
-        if counted.bytes != Amount::default() {
-            row.push((format!("{operation}.bytes"), "B", amount(counted.bytes)));
+        if let Some(bytes) = counted.bytes {
+            row.push((format!("{operation}.bytes"), "B", amount(bytes)));
         }
     }
     table.push(end_ns, from, row.iter().map(|(name, unit, value)| (name.as_str(), *unit, *value)));

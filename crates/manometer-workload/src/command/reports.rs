@@ -23,7 +23,7 @@ pub(super) fn sample(report: &Report, operations: &[String], t_ns: u64, since_ns
 fn operation(counted: &OperationReport, length_ns: u64) -> OperationSample {
     OperationSample {
         requests: count(counted.requests, length_ns),
-        bytes: count(counted.bytes, length_ns),
+        bytes: counted.bytes.map_or(0, |bytes| count(bytes, length_ns)),
         retries: 0,
         missing: 0,
         latency: counted.latency.as_ref().map_or_else(String::new, |latency| latency.to_base64()),

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use manometer_testing::{installed, real_data, repository_file};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Scene;
 
@@ -131,6 +131,18 @@ fn the_performance_of_a_recorded_run_of_ycsb_is_its_own_throughput() {
     let document = scene.run(&format!("import ycsb {} --out ycsb --format json", recorded.display())).status(0).json();
     let throughput = text.lines().find_map(|line| line.strip_prefix("[OVERALL], Throughput(ops/sec), ")).unwrap();
     assert_near(performance(&document), throughput.parse().unwrap());
+}
+
+#[test]
+fn a_second_in_which_fio_moved_nothing_counts() {
+    let scene = Scene::new();
+    let report = |second: u64, mib: u64| {
+        let read = json!({ "io_bytes": mib << 20, "total_ios": mib * 256, "runtime": second * 1000 });
+        format!("{:#}\n", json!({ "timestamp_ms": 1_700_000_000_000 + second * 1000, "jobs": [{ "read": read }] }))
+    };
+    scene.write("fio.json", &[report(1, 1), report(2, 1), report(3, 2)].concat());
+    let document = scene.run("import fio fio.json --out fio --format json").status(0).json();
+    assert_near(performance(&document), 2.0 / 3.0);
 }
 
 /// fio ends between two reports: each of them counts as long as it is.

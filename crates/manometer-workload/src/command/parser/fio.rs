@@ -126,7 +126,7 @@ impl Totals {
         }
         OperationReport {
             requests: Amount::Count(grown(self.requests, before.requests)),
-            bytes: Amount::Count(grown(self.bytes, before.bytes)),
+            bytes: Some(Amount::Count(grown(self.bytes, before.bytes))),
             latency: Some(latency).filter(|latency| !latency.is_empty()),
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         assert!(reports.len() >= 2, "{}", reports.len());
         let [first, second] = [&reports[0], &reports[1]].map(|report| &report.operations["read"]);
         let Amount::Count(requests) = first.requests else { panic!("{first:?}") };
-        let Amount::Count(bytes) = first.bytes else { panic!("{first:?}") };
+        let Some(Amount::Count(bytes)) = first.bytes else { panic!("{first:?}") };
         // Jobs continue while fio writes the document: its counters are some requests apart.
         assert!((bytes / 4096).abs_diff(requests) < 10, "{bytes} bytes, {requests} requests");
         assert_eq!(first.latency.as_ref().unwrap().len(), requests);

@@ -72,8 +72,8 @@ pub struct Report {
 pub struct OperationReport {
     /// Requests answered.
     pub requests: Amount,
-    /// Bytes moved.
-    pub bytes: Amount,
+    /// Bytes moved, where the program counts them: none of them, in a stall, is a number, too.
+    pub bytes: Option<Amount>,
     /// Their latencies, where the program reports all of them.
     pub latency: Option<LatencyHistogram>,
 }
@@ -115,7 +115,7 @@ impl OperationReport {
     }
 
     fn bytes(bytes: Amount) -> Self {
-        Self { bytes, ..Self::default() }
+        Self { bytes: Some(bytes), ..Self::default() }
     }
 }
 

@@ -89,8 +89,7 @@ impl Pattern {
         if requests.is_none() && bytes.is_none() {
             return None;
         }
-        let counted =
-            OperationReport { requests: requests.unwrap_or_default(), bytes: bytes.unwrap_or_default(), latency: None };
+        let counted = OperationReport { requests: requests.unwrap_or_default(), bytes, latency: None };
         let report = Report {
             length_s: number(&found, SECONDS).filter(|seconds| *seconds > 0.0),
             operations: BTreeMap::from([(self.operation.clone(), counted)]),
@@ -179,7 +178,7 @@ mod tests {
         let mut parser = patterns(&[("copy", r"(?<mib_per_s>[\d.]+) MiB/s")]).unwrap();
         assert_eq!((parser.unit(), parser.uncounted()), ("MiB/s", &["requests"][..]));
         let report = parser.line("2 MiB/s").unwrap().remove(0);
-        assert_eq!(report.operations["copy"].bytes, Amount::PerSecond(2.0 * BYTES_PER_MIB));
+        assert_eq!(report.operations["copy"].bytes, Some(Amount::PerSecond(2.0 * BYTES_PER_MIB)));
     }
 
     #[test]

@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn a_file_test_gives_bytes_and_a_memory_test_too() {
         let files = &read("sysbench fileio")[0];
-        assert_eq!(files.operations["write"].bytes, Amount::PerSecond(123.32 * BYTES_PER_MIB));
+        assert_eq!(files.operations["write"].bytes, Some(Amount::PerSecond(123.32 * BYTES_PER_MIB)));
         let memory = read("sysbench memory");
-        assert_eq!(memory[0].operations["access"].bytes, Amount::PerSecond(617.99 * BYTES_PER_MIB));
+        assert_eq!(memory[0].operations["access"].bytes, Some(Amount::PerSecond(617.99 * BYTES_PER_MIB)));
     }
 
     #[test]
