@@ -55,6 +55,7 @@ pub mod error;
 pub mod find_max;
 pub mod group;
 pub mod guard;
+pub mod listening_time;
 pub mod protocol;
 pub mod sample_totals;
 pub mod single;

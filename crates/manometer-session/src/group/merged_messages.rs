@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{GroupObserver, HostClock, LOCAL};
 use crate::control::MessageSink;
+use crate::listening_time::ListeningTime;
 use crate::protocol::{Control, Message};
 
 /// How long after an interval's end the sample of a client is waited for: two intervals, and this, in nanoseconds.
@@ -28,7 +29,7 @@ struct ClientMessages {
     replayed: Option<(u64, ReplayOutcome)>,
     /// When it began to send requests, on the local clock.
     began_ns: Option<u64>,
-    /// When its last sample arrived.
+    /// When its last sample arrived, or it was to begin, by [`MergedMessages::listened`].
     heard_ns: u64,
     /// Whether it has ended or was lost.
     is_over: bool,
@@ -64,8 +65,10 @@ pub(super) struct MergedMessages<'a> {
     change: Option<PendingChange>,
     /// The end of the last merged sample.
     sampled_ns: u64,
-    /// When the clients last began, while they send requests.
-    going_ns: Option<u64>,
+    /// Whether the clients send requests.
+    is_going: bool,
+    /// The clock of their silence.
+    listened: ListeningTime,
     has_reported_start: bool,
 }
 
@@ -78,7 +81,8 @@ impl<'a> MergedMessages<'a> {
             disconnected: None,
             change: None,
             sampled_ns: 0,
-            going_ns: None,
+            is_going: false,
+            listened: ListeningTime::default(),
             has_reported_start: false,
         }
     }
@@ -124,11 +128,14 @@ impl<'a> MergedMessages<'a> {
 
     /// Records that clients begin at `t_ns`.
     pub(super) fn go(&mut self, t_ns: u64) {
-        self.going_ns = Some(t_ns);
+        self.is_going = true;
+        let lead_ns = t_ns.saturating_sub(MonotonicClock.now_ns());
+        let from_ns = self.listened.total_ns().saturating_add(lead_ns);
+        self.clients.iter_mut().for_each(|client| client.heard_ns = from_ns);
     }
 
     pub(super) fn pause(&mut self) {
-        self.going_ns = None;
+        self.is_going = false;
     }
 
     pub(super) fn ended(&mut self, index: usize) {
@@ -147,10 +154,14 @@ impl<'a> MergedMessages<'a> {
     }
 
     /// A client that hangs, and the reason.
-    pub(super) fn silent_client(&self, now_ns: u64) -> Option<(usize, String)> {
-        let going_ns = self.going_ns?;
+    pub(super) fn silent_client(&mut self, now_ns: u64) -> Option<(usize, String)> {
+        self.listened.tick(now_ns, self.interval_ns);
+        if !self.is_going {
+            return None;
+        }
         let limit_ns = self.interval_ns.saturating_mul(10).saturating_add(SILENCE_NS);
-        let silent_ns = |client: &ClientMessages| now_ns.saturating_sub(client.heard_ns.max(going_ns));
+        let listened_ns = self.listened.total_ns();
+        let silent_ns = |client: &ClientMessages| listened_ns.saturating_sub(client.heard_ns);
         let index = self.clients.iter().position(|client| client.is_sending() && silent_ns(client) > limit_ns)?;
         let silent_s = silent_ns(&self.clients[index]) as f64 / 1e9;
         Some((index, format!("was lost: it sent no sample for {silent_s:.0} s")))
@@ -207,7 +218,7 @@ impl<'a> MergedMessages<'a> {
         let client = &mut self.clients[index];
         sample.t_ns = client.here_ns(sample.t_ns);
         sample.state_t_ns = sample.state_t_ns.map(|t_ns| client.here_ns(t_ns));
-        client.heard_ns = MonotonicClock.now_ns();
+        client.heard_ns = self.listened.total_ns();
         client.began_ns.get_or_insert(sample.t_ns.saturating_sub(sample.length_ns));
         client.samples.push_back(sample);
         self.report_start();
@@ -430,11 +441,16 @@ mod tests {
             let now_ns = MonotonicClock.now_ns();
             all.go(now_ns);
             all.receive(0, sample(now_ns / 1_000_000, 5));
-            assert_eq!(all.silent_client(now_ns + SILENCE_NS), None);
-            let (index, reason) = all.silent_client(now_ns + SILENCE_NS + 2_000_000_000).unwrap();
-            assert_eq!((index, reason.as_str()), (0, "was lost: it sent no sample for 7 s"));
+            assert_eq!(all.silent_client(now_ns), None);
+            let away_ns = now_ns + 60_000_000_000;
+            assert_eq!(all.silent_client(away_ns), None, "the group heard nothing, being stopped itself");
+            let mut later = (1..).map(|interval| away_ns + interval * 100_000_000);
+            let silent = (1..60).find_map(|_| all.silent_client(later.next().unwrap()));
+            assert_eq!(silent, None);
+            let (index, reason) = all.silent_client(later.next().unwrap()).unwrap();
+            assert_eq!((index, reason.as_str()), (0, "was lost: it sent no sample for 6 s"));
             all.pause();
-            assert_eq!(all.silent_client(u64::MAX), None);
+            assert_eq!(all.silent_client(later.next().unwrap()), None);
         });
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_testing::{Cause, LoopDevice, SmallDisk, skip};
 use rustix::process::Signal;
 
@@ -45,6 +46,19 @@ fn a_worker_that_is_stopped_before_it_is_ready_or_while_it_is_paused_fails_the_r
     wait_for_event(&scene.path("two"), "phase_started\",\"phase\":\"w0");
     signal_process(running.worker(1), Signal::STOP);
     running.end().status(1).err_has(&["writer", "its process is stopped"]);
+}
+
+/// What workers sent meanwhile waits for it to be read.
+#[test]
+fn a_conductor_that_was_stopped_itself_accuses_no_worker() {
+    let scene = scene();
+    let running = scene.start("run short.toml --out rec --set plan.phase=2s");
+    wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w1");
+    signal_process(running.pid(), Signal::STOP);
+    MonotonicClock.sleep(5_000_000_000);
+    signal_process(running.pid(), Signal::CONT);
+    running.end().status(0);
+    assert!(!scene.read("rec/events.jsonl").contains("silent"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use manometer_measure::host::{self, environment};
 use manometer_measure::plan::{Plan, Settings};
 use manometer_measure::{Clock as _, Directory, MonotonicClock, RecordingError, RecordingWriter};
 use manometer_session::controller::Controller;
+use manometer_session::listening_time::ListeningTime;
 use manometer_session::protocol::Job;
 use serde_json::{Value, json};
 
@@ -96,6 +97,7 @@ impl<'a> Run<'a> {
             observers,
             interval_ns,
             silence: experiment.silence,
+            listened: ListeningTime::default(),
             device: DeviceWatch::new(&experiment.directory),
             device_is_silent: false,
             next_tick_ns: next_tick_ns(start.monotonic_ns, interval_ns),

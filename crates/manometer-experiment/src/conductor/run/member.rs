@@ -24,7 +24,7 @@ pub(super) struct Member {
     pub(super) settings: Settings,
     /// Whether it has not yet confirmed a `set`.
     pub(super) pending: bool,
-    /// When its worker sent its last message, or could last be expected to be silent.
+    /// When its worker sent its last message, or could last be expected to be silent, by [`Run::listened`](super::Run::listened).
     pub(super) heard_ns: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::progress::ProgressUpdate;
 impl Run<'_> {
     pub(super) fn handle_message(&mut self, index: usize, message: Message) -> Result<(), RunError> {
         let member = &mut self.members[index];
-        member.heard_ns = MonotonicClock.now_ns();
+        member.heard_ns = self.listened.total_ns();
         let name = member.part.name.as_str();
         match message {
             Message::Progress { what, done, total } => {

@@ -19,6 +19,7 @@ use manometer_measure::host::Observer;
 use manometer_measure::plan::{Phase, Plan};
 use manometer_measure::{Clock as _, Directory, MonotonicClock, RecordingError, Span};
 use manometer_session::controller::{Controller, WorkerEvent};
+use manometer_session::listening_time::ListeningTime;
 use manometer_session::protocol::{Control, Message};
 
 use self::conditions::{
@@ -88,6 +89,8 @@ struct Run<'a> {
     interval_ns: u64,
     /// The limit of silence of workers and device.
     silence: Span,
+    /// The clock of their silence.
+    listened: ListeningTime,
     device: DeviceWatch,
     device_is_silent: bool,
     next_tick_ns: u64,
@@ -177,6 +180,7 @@ impl Run<'_> {
         self.check_write_account()?;
         self.recorder.observe(t_ns, &mut self.observers)?;
         self.check_isolation()?;
+        self.listened.tick(MonotonicClock.now_ns(), 2 * self.interval_ns);
         self.check_silence()?;
         self.check_device()?;
         self.next_tick_ns = next_tick_ns(MonotonicClock.now_ns(), self.interval_ns);

@@ -22,7 +22,7 @@ fn reason(state: Option<char>) -> &'static str {
 impl Run<'_> {
     /// Ends workers that have sent nothing for too long.
     pub(super) fn check_silence(&mut self) -> Result<(), RunError> {
-        let now_ns = MonotonicClock.now_ns();
+        let listened_ns = self.listened.total_ns();
         for index in 0..self.members.len() {
             let member = &self.members[index];
             if !member.is_active() || member.ended.is_some() {
@@ -35,8 +35,8 @@ impl Run<'_> {
                 false
             };
             if may_be_silent {
-                self.members[index].heard_ns = now_ns;
-            } else if now_ns.saturating_sub(member.heard_ns) > self.silence.nanoseconds() {
+                self.members[index].heard_ns = listened_ns;
+            } else if listened_ns - member.heard_ns > self.silence.nanoseconds() {
                 let why = reason(self.controller.state(index));
                 let text = format!("it sent nothing for {}: {why}", self.silence);
                 let finding = worker_silent(&member.part.name, &text);
@@ -49,17 +49,17 @@ impl Run<'_> {
 
     /// Waits, within the limit of silence, until every worker that runs has sent something since the last two intervals.
     pub(super) fn hear_everyone(&mut self) -> Result<(), RunError> {
-        let since_ns = MonotonicClock.now_ns().saturating_sub(2 * self.interval_ns);
+        let since_ns = self.listened.total_ns().saturating_sub(2 * self.interval_ns);
         let is_quiet = |run: &Self| {
             let mut running = run.members.iter().filter(|member| member.running && member.is_active());
-            running.any(|member| member.ended.is_none() && member.heard_ns < since_ns)
+            running.any(|member| member.ended.is_none() && member.heard_ns <= since_ns)
         };
         self.pump(MonotonicClock.now_ns() + 2 * self.silence.nanoseconds(), |run| !is_quiet(run))
     }
 
     /// Stops the run if the device answers no request.
     pub(super) fn check_device(&mut self) -> Result<(), RunError> {
-        let silent_ns = self.device.silent_ns(MonotonicClock.now_ns());
+        let silent_ns = self.device.silent_ns(self.listened.total_ns());
         if self.spent.is_some() || silent_ns <= self.silence.nanoseconds() {
             return Ok(());
         }
@@ -76,6 +76,7 @@ pub(super) struct DeviceWatch {
     /// `None` where no block device is visible.
     counters: Option<PathBuf>,
     last: Option<RequestCounters>,
+    /// By [`Run::listened`].
     answered_ns: u64,
 }
 
@@ -90,22 +91,22 @@ impl DeviceWatch {
     pub(super) fn new(directory: &Path) -> Self {
         let device = rustix::fs::stat(directory).map(|stat| stat.st_dev).ok();
         let counters = device.map(|of| PathBuf::from(format!("/sys/dev/block/{}:{}/stat", major(of), minor(of))));
-        Self { counters, last: None, answered_ns: MonotonicClock.now_ns() }
+        Self { counters, last: None, answered_ns: 0 }
     }
 
     /// For how long requests have waited without that any was answered.
-    fn silent_ns(&mut self, now_ns: u64) -> u64 {
+    fn silent_ns(&mut self, listened_ns: u64) -> u64 {
         let read = self.counters.as_ref().and_then(|path| fs::read_to_string(path).ok());
-        self.update(read.as_deref().and_then(counters_of), now_ns)
+        self.update(read.as_deref().and_then(counters_of), listened_ns)
     }
 
-    fn update(&mut self, now: Option<RequestCounters>, now_ns: u64) -> u64 {
+    fn update(&mut self, now: Option<RequestCounters>, listened_ns: u64) -> u64 {
         let waits = now.is_some_and(|counters| counters.in_flight > 0);
         if !waits || self.last.map(|last| last.completed) != now.map(|counters| counters.completed) {
-            self.answered_ns = now_ns;
+            self.answered_ns = listened_ns;
         }
         self.last = now;
-        now_ns.saturating_sub(self.answered_ns)
+        listened_ns.saturating_sub(self.answered_ns)
     }
 }
 
