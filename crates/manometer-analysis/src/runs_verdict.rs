@@ -71,7 +71,7 @@ fn is_void(run: &RunWithSummary<'_>) -> bool {
 
 /// The findings about several runs, and the decisive reasons of each run, merged by rule.
 fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict {
-    let labels = run_labels(runs);
+    let (labels, are_names) = short_labels(runs);
     let mut verdict = judge_comparison(findings);
     let mut by_rule: Vec<Vec<(&str, &Reason)>> = Vec::new();
     for (run, label) in runs.iter().zip(&labels) {
@@ -84,7 +84,7 @@ fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict 
     }
     let every_run_is_void = runs.iter().all(is_void);
     let merged = by_rule.iter().map(|reasons| {
-        let reason = merged_reason(reasons, runs.len());
+        let reason = merged_reason(reasons, runs.len(), preposition(are_names));
         // Void runs among others leave the others.
         let best = if every_run_is_void { Grade::Void } else { Grade::Indicative };
         Reason { allows: reason.allows.min(best), ..reason }
@@ -101,8 +101,9 @@ fn common_verdict(runs: &[RunWithSummary<'_>], findings: &[Finding]) -> Verdict 
     verdict
 }
 
-/// The reasons by one rule of several of `all` runs, each with the label of its run, as one that names them.
-fn merged_reason(reasons: &[(&str, &Reason)], all: usize) -> Reason {
+/// The reasons by one rule of several of `all` runs, each with the label of its run, as one that names them after the
+/// preposition `with`.
+fn merged_reason(reasons: &[(&str, &Reason)], all: usize, with: &str) -> Reason {
     let (_, first) = reasons[0];
     let mut labels: Vec<String> = reasons.iter().map(|(label, _)| (*label).to_owned()).collect();
     labels.dedup();
@@ -116,7 +117,7 @@ fn merged_reason(reasons: &[(&str, &Reason)], all: usize) -> Reason {
         allows: reasons.iter().map(|(_, reason)| reason.allows).max().unwrap_or_default(),
         phases: Vec::new(),
         clause: format!("{} in {place}", first.clause),
-        text: capitalised(&in_own_words(&first.id, "with", texts)),
+        text: capitalised(&in_own_words(&first.id, with, texts)),
         ..first.clone()
     }
 }
@@ -223,6 +224,9 @@ impl ToldApart {
     }
 }
 
+/// A clause that names more settings of a run is read by nobody: the run has a name.
+const MAX_FACTS_IN_CLAUSE: usize = 4;
+
 /// The run with the greatest pressure, and how the others compare with it.
 struct RunsComparison {
     greatest: RunPressure,
@@ -239,6 +243,8 @@ struct RunsComparison {
     /// Those left out: without an interval beside others that have one.
     untested: Vec<RunPressure>,
     labels: Vec<String>,
+    /// Whether the labels are the runs' names, not what was swept.
+    are_names: bool,
 }
 
 impl RunsComparison {
@@ -255,7 +261,7 @@ impl RunsComparison {
                 (tested, untested)
             }
         };
-        let labels = run_labels(runs);
+        let (labels, are_names) = short_labels(runs);
         let apart = ToldApart::of(&tested);
         let least = least_place(&tested, &apart, &labels)
             .filter(|place| untested.is_empty() && untested_phases(&runs[tested[*place].run]).next().is_none());
@@ -274,7 +280,17 @@ impl RunsComparison {
             }
         }
         let has_difference = apart.pairs.contains(&true);
-        Some(Self { greatest, close, has_lower, has_difference, least: lowest, has_untested_above, untested, labels })
+        Some(Self {
+            greatest,
+            close,
+            has_lower,
+            has_difference,
+            least: lowest,
+            has_untested_above,
+            untested,
+            labels,
+            are_names,
+        })
     }
 
     fn label(&self, one: &RunPressure) -> String {
@@ -299,18 +315,19 @@ impl RunsComparison {
         close.retain(|other| *other != name);
         let is_only_label = self.labels.iter().all(|label| *label == name);
         let (verb, pronoun) = if is_plural(&name) { ("hurt", "them") } else { ("hurts", "it") };
-        let most = match runs.iter().all(sweeps_neighbours) {
+        let with = preposition(self.are_names);
+        let most = match !self.are_names && runs.iter().all(sweeps_neighbours) {
             true => format!("{name} {verb} most"),
-            false => format!("the pressure is greatest with {name}"),
+            false => format!("the pressure is greatest {with} {name}"),
         };
         let tested = if self.has_untested_above { "of what was tested, " } else { "" };
         let first = match () {
             () if is_only_label => effect,
             () if self.has_lower && self.greatest.is_harmful() => format!("{tested}{most}: {effect}"),
             () if !close.is_empty() && !self.has_difference => {
-                return format!("no run can be distinguished from the others; with {name}, {effect}");
+                return format!("no run can be distinguished from the others; {with} {name}, {effect}");
             }
-            () => format!("with {name}, {effect}"),
+            () => format!("{with} {name}, {effect}"),
         };
         let close = match close.is_empty() {
             true => String::new(),
@@ -365,24 +382,41 @@ fn is_plural(label: &str) -> bool {
 
 /// A name for each run: what the sweep set for it, where runs differ in it, with the kernel and the device where they differ.
 pub fn run_labels(runs: &[RunWithSummary<'_>]) -> Vec<String> {
-    let swept_settings: Vec<BTreeMap<String, String>> = runs.iter().map(|run| facts(run.recording)).collect();
+    let label = |(run, facts): (&RunWithSummary<'_>, Vec<String>)| match facts.is_empty() {
+        true => folder_name(run),
+        false => facts.join(", "),
+    };
+    runs.iter().zip(distinguishing_facts(runs)).map(label).collect()
+}
+
+/// The labels for a sentence, and whether they are the runs' names, because too much sets the runs apart.
+fn short_labels(runs: &[RunWithSummary<'_>]) -> (Vec<String>, bool) {
+    let are_names = distinguishing_facts(runs).iter().any(|facts| facts.len() > MAX_FACTS_IN_CLAUSE);
+    let name = |run| format!("run {}", folder_name(run));
+    (if are_names { runs.iter().map(name).collect() } else { run_labels(runs) }, are_names)
+}
+
+/// What stands before a short label.
+fn preposition(are_names: bool) -> &'static str {
+    if are_names { "in" } else { "with" }
+}
+
+fn folder_name(run: &RunWithSummary<'_>) -> String {
+    run.recording.dir.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// What each run has that not all others have.
+fn distinguishing_facts(runs: &[RunWithSummary<'_>]) -> Vec<Vec<String>> {
+    let all: Vec<BTreeMap<String, String>> = runs.iter().map(|run| facts(run.recording)).collect();
     let differs = |key: &String| {
-        let mut values = swept_settings.iter().map(|facts| facts.get(key));
+        let mut values = all.iter().map(|facts| facts.get(key));
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
-    let name = |(index, facts): (usize, &BTreeMap<String, String>)| {
-        let parts: Vec<&str> = facts.iter().filter(|(key, _)| differs(key)).map(|(_, text)| text.as_str()).collect();
-        match parts.is_empty() {
-            true => runs[index]
-                .recording
-                .dir
-                .file_name()
-                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-            false => parts.join(", "),
-        }
+    let of_run = |facts: &BTreeMap<String, String>| {
+        facts.iter().filter(|(key, _)| differs(key)).map(|(_, text)| text.clone()).collect()
     };
-    swept_settings.iter().enumerate().map(name).collect()
+    all.iter().map(of_run).collect()
 }
 
 /// What may set a run apart, by name: its swept settings, then its device and its kernel.

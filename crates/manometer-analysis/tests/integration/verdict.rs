@@ -7,9 +7,9 @@ use manometer_analysis::runs_verdict::{RunWithSummary, RunsVerdict, judge_runs};
 use manometer_analysis::summarise;
 use manometer_analysis::summary::RunSummary;
 use manometer_analysis::verdict::{Conclusion, Grade};
-use manometer_measure::Column;
 use manometer_measure::event::{Event, RunStatus, ThreatStrength};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, PlanGoal};
+use manometer_measure::{Column, Recording};
 use manometer_testing::remove_checksums;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -242,9 +242,15 @@ fn with_blocks(size: &str, worst: f64, seed: u64) -> Case {
 
 /// The verdict on the runs of a folder.
 fn together(cases: &[Case]) -> RunsVerdict {
+    together_with(cases, |_, _| ())
+}
+
+/// The same; `edit` gets the recordings with their numbers.
+fn together_with(cases: &[Case], edit: impl Fn(usize, &mut Recording)) -> RunsVerdict {
     let dirs: Vec<TempDir> = cases.iter().map(|_| tempfile::tempdir().unwrap()).collect();
     let summaries: Vec<RunSummary> = cases.iter().zip(&dirs).map(|(case, dir)| case.record(dir.path())).collect();
-    let recordings: Vec<_> = dirs.iter().map(|dir| open(dir.path())).collect();
+    let mut recordings: Vec<_> = dirs.iter().map(|dir| open(dir.path())).collect();
+    recordings.iter_mut().enumerate().for_each(|(number, recording)| edit(number, recording));
     let runs: Vec<RunWithSummary<'_>> =
         recordings.iter().zip(&summaries).map(|(recording, summary)| RunWithSummary { recording, summary }).collect();
     judge_runs(&runs, &[])
@@ -649,6 +655,18 @@ fn a_primary_that_did_nothing_in_w0_has_no_pressure_and_its_reason() {
     let case = Case { levels: [0.0, 900.0, 600.0, 310.0, 0.0], ..Case::default() };
     let summary = case.summary();
     assert!(summary.headline.contains("no pressure is known, because the baseline is 0"), "{}", summary.headline);
+}
+
+#[test]
+fn runs_that_differ_in_more_than_a_sentence_holds_go_by_their_names() {
+    let cases = [with_blocks("4KiB", 800.0, 1), with_blocks("512KiB", 200.0, 2)];
+    let swept = together_with(&cases, |number, recording| {
+        recording.dir = format!("runs/00{number}").into();
+        let settings = ["direct", "dsync", "iodepth", "threads"].map(|name| (format!("writer.{name}"), json!(number)));
+        recording.plan.sweep.extend(settings);
+    });
+    let expected = "The pressure is greatest in run 001: a writer at queue depth 64 costs RocksDB 8";
+    assert!(swept.headline.starts_with(expected) && swept.headline.contains("; run 000 the least: "), "{swept:?}");
 }
 
 #[test]
