@@ -53,6 +53,7 @@ impl RecordingData {
         let others: Vec<String> = recording.faults_of_files().into_iter().filter(|fault| !named(fault)).collect();
         damage.extend(others);
         let latency = read_latency(recording, &mut damage);
+        damage.extend(lost_latencies(recording, &samples, &latency));
         Self { samples, latency, damage }
     }
 
@@ -97,6 +98,21 @@ fn lost_samples(recording: &Recording, samples: &BTreeMap<String, Samples>) -> O
     let is_readable = samples.get(&primary.name).is_none_or(|samples| !samples.t_ns.is_empty());
     let is_present = recording.series().contains(&primary.name);
     (has_run && !(is_present && is_readable)).then(|| format!("the samples of `{}` are missing", primary.name))
+}
+
+/// The loss of latencies of a run that was killed, where they end long before its requests: both are written together.
+fn lost_latencies(recording: &Recording, samples: &BTreeMap<String, Samples>, latency: &LatencyLog) -> Option<String> {
+    let primary = recording.plan.primary().filter(|_| recording.status().is_none())?;
+    let end_s = latency.intervals.iter().map(|interval| interval.end_s).reduce(f64::max)?;
+    let samples = samples.get(&primary.name)?;
+    let counts: Vec<_> =
+        samples.columns.iter().map(|column| column.name.as_str()).filter(|name| name.ends_with(".requests")).collect();
+    let answered =
+        |row: usize| counts.iter().any(|name| samples.column(name).is_some_and(|values| values[row] > Some(0.0)));
+    let last = (0..samples.t_ns.len()).rev().find(|row| answered(*row))?;
+    let lost_s = recording.seconds(samples.t_ns[last]) - end_s;
+    (lost_s > 3.0 * recording.plan.interval_s)
+        .then(|| format!("the latencies of `{}` end {lost_s:.1} s before its requests", primary.name))
 }
 
 fn needed_series(recording: &Recording) -> Vec<String> {

@@ -129,7 +129,9 @@ impl SampleWriter {
         // Each row is a batch: the usual padding to 64 bytes would be most of the file.
         let options = IpcWriteOptions::try_new(ALIGNMENT_BYTES, false, MetadataVersion::V5)?;
         let stream = StreamWriter::try_new_with_options(Vec::new(), &schema, options)?;
-        let (file, sums) = (directory.create_new(name)?, directory.create_new(sums_name(name))?);
+        // No stream is ever without the file of its checksums.
+        let sums = directory.create_new(sums_name(name))?;
+        let file = directory.create_new(name)?;
         let mut writer = Self { stream, schema, file, sums };
         writer.write_message()?;
         Ok(writer)
@@ -169,6 +171,14 @@ impl SampleWriter {
 fn without_panic<T>(decode: impl FnOnce() -> Result<T, SamplesError>) -> Result<T, SamplesError> {
     let contradiction = || Err(SamplesError::Format("it is damaged: its parts contradict one another".to_owned()));
     catch_panic(decode).unwrap_or_else(contradiction)
+}
+
+/// The checksums of the stream `name`; `None` for that of an earlier version.
+fn read_sums(directory: &Directory, name: &str) -> io::Result<Option<Vec<u8>>> {
+    match directory.read_all(sums_name(name), MOST_STREAM_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        sums => sums.map(Some),
+    }
 }
 
 /// The length of the messages at the start of `stream` that agree with their checksums, and whether one contradicts its own.
@@ -218,7 +228,7 @@ pub struct Samples {
     pub values: Vec<Vec<Option<f64>>>,
     /// Whether the file ends before its stream.
     pub truncated: bool,
-    /// Whether the rest of the file contradicts its checksums and was left out.
+    /// Whether the rest of the file contradicts its checksums, or has none where it should, and was left out.
     pub damaged: bool,
 }
 
@@ -240,17 +250,22 @@ impl Samples {
     /// The file cannot be read, or is not a sample series.
     pub fn read_stream(directory: &Directory, name: &str) -> Result<Self, SamplesError> {
         // First the checksums: a run that is still going adds one after each message.
-        let sums = match directory.read_all(sums_name(name), MOST_STREAM_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            sums => Some(sums?),
-        };
+        let sums = read_sums(directory, name)?;
         let mut stream = directory.read_all(name, MOST_STREAM_BYTES)?;
         let written = stream.len();
-        let (verified, damaged) = sums.map_or((written, false), |sums| verified_bytes(&stream, &sums));
+        let (mut verified, mut damaged) = sums.as_ref().map_or((written, false), |sums| verified_bytes(&stream, sums));
+        let mut rows_written = None;
+        if let (Some(sums), false) = (&sums, damaged || verified == written) {
+            let later = read_sums(directory, name)?.unwrap_or_default();
+            verified += verified_bytes(&stream[verified..], later.get(sums.len()..).unwrap_or_default()).0;
+            rows_written = without_panic(|| Self::decode_stream(stream.clone())).ok().map(|all| all.t_ns.len());
+        }
         stream.truncate(verified);
         let ended = verified == written && stream.ends_with(&END);
         // Without checksums, the library may be given what contradicts itself, on which it panics.
         let samples = without_panic(|| Self::decode_stream(stream))?;
+        // A writer that is killed leaves one message without its checksum.
+        damaged |= rows_written.is_some_and(|rows| rows > samples.t_ns.len() + 1);
         Ok(Self { truncated: !ended || samples.truncated, damaged, ..samples.in_order() })
     }
 

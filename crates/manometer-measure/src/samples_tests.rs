@@ -133,6 +133,21 @@ fn no_damage_of_a_stream_or_of_its_checksums_changes_a_value() {
 }
 
 #[test]
+fn a_stream_of_which_more_than_the_last_row_has_no_checksum_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.arrows");
+    drop(write(&path, 8));
+    let sums = std::fs::read(sums_path(&path)).unwrap();
+    // The schema, eight rows.
+    assert_eq!(sums.len(), 9 * SUM_BYTES);
+    for rows in 0..=8 {
+        std::fs::write(sums_path(&path), &sums[..(1 + rows) * SUM_BYTES]).unwrap();
+        let samples = read_stream(&path).unwrap();
+        assert_eq!((samples.t_ns.len(), samples.damaged), (rows, rows < 7), "{rows}");
+    }
+}
+
+#[test]
 fn a_stream_without_checksums_that_is_damaged_never_ends_the_program() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.arrows");

@@ -26,16 +26,21 @@ static AFTER_NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&(name + text)).expect("a regular expression")
 });
 
-/// A secret that is a word of its own: `--password text`, `Authorization: Bearer text`.
+/// A secret that is a word of its own: `--password text`, `"--password", "text"` in a list, `Authorization: Bearer text`.
 static AFTER_OPTION: LazyLock<Regex> = LazyLock::new(|| {
-    let before = format!(r"(?i)(\s-{{1,2}}[\w-]*(?:{NAMES})\s+|\bauthorization:\s*(?:basic|bearer)\s+)");
-    Regex::new(&(before + r#"[^\s"'\\-][^\s"'\\]*"#)).expect("a regular expression")
+    let option = format!(r#"(?:^|[\s"'])-{{1,2}}[\w-]*(?:{NAMES})"#);
+    let quoted = format!(r#"({option}(?:\s+|\\?["']\s*,\s*)\\?["'])[^"'\\-][^"'\\]*"#);
+    let bare = format!(r#"({option}\s+|\bauthorization:\s*(?:basic|bearer)\s+)[^\s"'\\;|&-][^\s"'\\;|&]*"#);
+    Regex::new(&format!("(?i){quoted}|{bare}")).expect("a regular expression")
 });
 
 /// `text` without its secrets.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let text = replaced(&IN_ADDRESS, Cow::Borrowed(text), |found| format!("{}{HIDDEN}@", &found[1]));
-    let text = replaced(&AFTER_OPTION, text, |found| format!("{}{HIDDEN}", &found[1]));
+    let text = replaced(&AFTER_OPTION, text, |found| {
+        let before = found.get(1).or_else(|| found.get(2)).map_or("", |before| before.as_str());
+        format!("{before}{HIDDEN}")
+    });
     let hide = |found: &Captures<'_>| match (found.get(2), found.get(4)) {
         (Some(quote), _) => format!("{}{}{HIDDEN}", &found[1], quote.as_str()),
         // Numbers, true and false are no secrets.
@@ -84,6 +89,13 @@ mod tests {
             ("AUTH=hunter2 MY_PASS=hunter2", "AUTH=*** MY_PASS=***"),
             ("https://h/x?token=hunter2&a=1", "https://h/x?token=***&a=1"),
             ("\"run --password hunter2 --db-token hunter2 -v\"", "\"run --password *** --db-token *** -v\""),
+            ("[\"--password\", \"hunter 2\", \"-v\"]", "[\"--password\", \"***\", \"-v\"]"),
+            ("[\"a\",\n  \"--auth\",\n  \"hunter2\"]", "[\"a\",\n  \"--auth\",\n  \"***\"]"),
+            ("{\"c\":[\"--api_key\",\"hunter2\"]}", "{\"c\":[\"--api_key\",\"***\"]}"),
+            ("[\"--db-password hunter2\"]", "[\"--db-password ***\"]"),
+            ("\"sh -c \\\"x --token hunter2\\\"\"", "\"sh -c \\\"x --token ***\\\"\""),
+            ("x --password 'hunter 2' -v", "x --password '***' -v"),
+            ("x --password hunter2; y", "x --password ***; y"),
             ("-H 'Authorization: Bearer hunter2' x", "-H 'Authorization: Bearer ***' x"),
         ] {
             assert_eq!(redact(text), shown);
@@ -100,6 +112,7 @@ mod tests {
             "http://host:80/a@b",
             "the password",
             "run --password --verbose",
+            "[\"--password\", \"--verbose\"]",
             "--bypass a, --tokens b, author=c",
             "monkey=\"b\"",
             "a@b: c",

@@ -23,7 +23,7 @@ use crate::event::{Event, EventLine, RunStatus};
 use crate::event_log::EventLog;
 use crate::latency_log::LatencyLog;
 use crate::plan::Plan;
-use crate::samples::{Samples, SamplesError};
+use crate::samples::{Samples, SamplesError, sums_name};
 use crate::{event_log, plan_check};
 
 /// The largest of the files `plan.json`, `environment.json` and `experiment.toml` that is read.
@@ -53,6 +53,8 @@ pub struct Recording {
     pub events: Vec<EventLine>,
     /// The parts that could not be read, for people; empty for an undamaged recording.
     pub damage: Vec<String>,
+    /// Whether events have checksums, as everything else then has.
+    has_sums: bool,
 }
 
 /// Where the folder of a recording is found. That of a set is opened anew for each file: thousands may be open at once.
@@ -148,7 +150,7 @@ impl Recording {
         }
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
-        let mut recording = Self { dir, place, experiment, plan, environment, start, events, damage };
+        let mut recording = Self { dir, place, experiment, plan, environment, start, events, damage, has_sums };
         if recording.status().is_none() && recording.has_parquet() {
             recording.damage.push("events.jsonl: the end of the run is missing".to_owned());
         }
@@ -256,9 +258,17 @@ impl Recording {
             Ok(files) => files,
             Err(error) => return vec![error.to_string()],
         };
-        let faults = sums_of(&files).faults(&files, self.status().is_some());
+        let mut faults = sums_of(&files).faults(&files, self.status().is_some());
+        faults.extend(self.has_sums.then(|| self.unchecked_streams(&files)).unwrap_or_default());
         let is_known = |fault: &String| CHECKED_AT_OPENING.iter().any(|name| fault.starts_with(name));
         faults.into_iter().filter(|fault| !is_known(fault)).collect()
+    }
+
+    /// The streams whose checksums are gone.
+    fn unchecked_streams(&self, files: &Directory) -> Vec<String> {
+        let streams = self.series().into_iter().map(|source| stream_name(&source));
+        let unchecked = streams.filter(|name| files.holds(name) && !files.holds(sums_name(name)));
+        unchecked.map(|name| format!("{name}: its checksums are missing, and it is read unchecked")).collect()
     }
 
     /// The latencies of `workload`, up to any damage; empty for a workload without answers.
