@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file that cannot be imported.
@@ -52,7 +53,12 @@ impl Lines {
     /// Opens a file, which may be compressed with xz, gzip or zstd under any name.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
         let io_error = |source| ImportError::Io { path: path.to_owned(), source };
-        let mut file = BufReader::new(File::open(path).map_err(io_error)?);
+        let file = File::open(path).map_err(io_error)?;
+        let kind = file.metadata().map_err(io_error)?.file_type();
+        if kind.is_char_device() || kind.is_block_device() {
+            return Err(ImportError::format(path, "it is a device, not a file"));
+        }
+        let mut file = BufReader::new(file);
         let head = file.fill_buf().map_err(io_error)?;
         let reader: Box<dyn Read> = if head.starts_with(b"\xfd7zXZ\0") {
             Box::new(liblzma::read::XzDecoder::new_multi_decoder(file))

@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.recordings == [demo] && !demo.exists() {
         write_demo(demo).with_context(|| format!("cannot write the recording {DEMO}"))?;
     }
-    let recorded = match read_all(&args.recordings) {
+    let (recorded, is_incomplete) = match read_all(&args.recordings) {
         Ok(recorded) => recorded,
         Err(error) => return Ok(wrong_request(error)),
     };
@@ -65,12 +65,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     })?;
     let missing: Vec<PathBuf> = args.recordings.iter().flat_map(|path| missing_recordings(path)).collect();
     for dir in &missing {
+        let what = if dir.exists() { "has lost its plan.json" } else { "is missing" };
         let dir = dir.display();
-        output::note(&format!(
-            "{dir} is missing, though its queue counts it as done: `run --resume` measures it again"
-        ));
+        output::note(&format!("{dir} {what}, though its queue counts it as done: `run --resume` measures it again"));
     }
-    let status = if missing.is_empty() { status(&recorded) } else { ExitStatus::Failed };
+    let status = if missing.is_empty() && !is_incomplete { status(&recorded) } else { ExitStatus::Failed };
     let page = args.out.clone().unwrap_or_else(|| args.recordings[0].join(FILE));
     write_page_to(&page, &recorded)?;
     if let Some(path) = &args.metrics {
@@ -94,22 +93,46 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-/// The report is incomplete if a file of a recording is damaged.
+/// The report is incomplete if a file of a recording is damaged. What is damaged is named: more urgent findings may hide it.
 fn status(recorded: &[AnalysedRecording]) -> ExitStatus {
-    let is_damaged = |one: &AnalysedRecording| one.summary.findings.iter().any(|finding| finding.id == DAMAGED.id);
-    if recorded.iter().any(is_damaged) { ExitStatus::Failed } else { ExitStatus::Done }
+    let mut status = ExitStatus::Done;
+    for one in recorded {
+        for finding in one.summary.findings.iter().filter(|finding| finding.id == DAMAGED.id) {
+            output::note(&format!("{}: {}: {}", one.recording.dir.display(), finding.id, finding.text));
+            status = ExitStatus::Failed;
+        }
+    }
+    status
 }
 
-/// Reads the recordings in `paths`, which can be directories of recordings.
-fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
+/// Reads the recordings in `paths`, which can be directories of recordings; and whether some cannot be read, which are named.
+///
+/// # Errors
+/// None can be read.
+fn read_all(paths: &[PathBuf]) -> anyhow::Result<(Vec<AnalysedRecording>, bool)> {
     let mut all = Vec::new();
     for path in paths {
         // If there is none, reading the folder gives the reason.
         let (dirs, skipped) = compare::recordings_in(path).unwrap_or_else(|_| (vec![path.clone()], Vec::new()));
         for dir in &skipped {
-            output::note(&format!("{} is not a recording: skipped", dir.display()));
+            output::note(&format!("{} {}: skipped", dir.display(), compare::skip_reason(dir)));
         }
         all.extend(dirs);
     }
-    all.par_iter().map(|dir| AnalysedRecording::open(dir).map_err(anyhow::Error::from)).collect()
+    let mut recorded = Vec::new();
+    let mut unreadable = Vec::new();
+    for result in all.par_iter().map(|dir| AnalysedRecording::open(dir)).collect::<Vec<_>>() {
+        match result {
+            Ok(one) => recorded.push(one),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    match (recorded.is_empty(), unreadable.pop()) {
+        (true, Some(error)) => Err(error.into()),
+        (_, last) => {
+            unreadable.extend(last);
+            unreadable.iter().for_each(|error| output::note(&format!("{error}: left out")));
+            Ok((recorded, !unreadable.is_empty()))
+        }
+    }
 }

@@ -28,6 +28,14 @@ pub enum CompareError {
         /// The other.
         b: PathBuf,
     },
+    /// They cannot be compared as they are, and one is damaged.
+    #[error("{} is damaged: {damage}", path.display())]
+    Damaged {
+        /// The one.
+        path: PathBuf,
+        /// Its damage.
+        damage: String,
+    },
     /// They have different criteria.
     #[error("the recordings have different criteria: {a} has {criterion_a}, {b} has {criterion_b}", a = a.display(), b = b.display())]
     DifferentCriteria {

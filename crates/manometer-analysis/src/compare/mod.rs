@@ -29,6 +29,7 @@ pub use judge::judge_comparison;
 pub use pair::{Comparison, PhaseComparison, PressureComparison, compare_pair};
 pub use reference::{reference_drift, repeat_numbers};
 pub use result::{ComparisonResult, compare};
+pub use run_findings::skip_reason;
 pub use runs::{ComparedRun, ComparedRuns, RunGroup, RunPhase, recordings_in};
 pub use series::{PerformanceChange, PhaseSeries, SeriesComparison, compare_series};
 pub(crate) use workloads::differences_from_plan;

@@ -199,6 +199,10 @@ pub(super) fn common_criterion<'a>(runs: impl Iterator<Item = &'a ComparedRun>) 
     let first = *runs.peek().expect("a directory of runs holds at least one");
     match runs.find(|run| run.criterion != first.criterion) {
         None => Ok(&first.criterion),
+        // Without its samples, a paced primary is not known as one.
+        Some(other) if let Some((run, damage)) = [first, other].iter().find_map(|run| Some((run, run.damage()?))) => {
+            Err(CompareError::Damaged { path: run.dir.clone(), damage: damage.to_owned() })
+        }
         Some(other) => Err(CompareError::DifferentCriteria {
             a: first.dir.clone(),
             criterion_a: text(&first.criterion),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use manometer_measure::event::Finding;
 use serde::Serialize;
 
 use super::{CompareError, ComparedRuns, Comparison, GateResult, SeriesComparison, compare_pair, compare_series};
@@ -17,6 +18,14 @@ pub enum ComparisonResult {
 }
 
 impl ComparisonResult {
+    /// The findings of the recordings and of the comparison.
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Pair(pair) => &pair.findings,
+            Self::Series(series) => &series.findings,
+        }
+    }
+
     /// Whether the later side, or the last recording, is shown to be no worse.
     pub fn gate(&self) -> GateResult {
         match self {

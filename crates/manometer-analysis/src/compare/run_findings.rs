@@ -75,6 +75,11 @@ pub(super) fn run_findings(sides: &[Side<'_>]) -> Vec<RunFinding> {
     void.chain(errors).chain(warnings(&runs)).chain(skipped.into_iter().map(skipped_folder)).collect()
 }
 
+/// Why [`recordings_in`](super::recordings_in) skips a directory of a set, after "it".
+pub fn skip_reason(dir: &Path) -> &'static str {
+    if dir.is_symlink() { "is a symbolic link" } else { "holds no recording" }
+}
+
 /// The void runs of one side.
 fn void_runs<'a>(side: &Side<'a>) -> impl Iterator<Item = RunFinding> + use<'a> {
     let Side { name, runs, is_needed } = *side;
@@ -182,6 +187,7 @@ pub(crate) fn named(names: &[String], max: usize) -> String {
 }
 
 fn skipped_folder(dir: &Path) -> RunFinding {
-    let finding = NO_RECORDING.finding(None, &format!("{} was skipped: it has no plan.json.", dir.display()));
-    RunFinding { finding, clause: format!("{} holds no recording", dir.display()) }
+    let why = skip_reason(dir);
+    let finding = NO_RECORDING.finding(None, &format!("{} was skipped: it {why}.", dir.display()));
+    RunFinding { finding, clause: format!("{} {why}", dir.display()) }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::conditions::Conditions;
 use super::error::CompareError;
 use crate::criterion::is_latency;
-use crate::findings::evaluate_rules;
+use crate::findings::{DAMAGED, evaluate_rules};
 use crate::interleaved::{MIN_ROUNDS, paired};
 use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
 use crate::recording_data::RecordingData;
@@ -136,7 +136,7 @@ impl<'a> RunGroup<'a> {
 }
 
 /// The recordings of `path`: itself, or those in it (in its `runs`, if it has that); and the directories next to them
-/// that are not recordings.
+/// that are not recordings. In a set no symbolic link is followed.
 ///
 /// # Errors
 /// There is no recording.
@@ -146,12 +146,13 @@ pub fn recordings_in(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Compar
         return Ok((vec![path.to_owned()], Vec::new()));
     }
     let runs = path.join("runs");
-    let parent = if runs.is_dir() { runs } else { path.to_owned() };
+    let parent = if runs.is_dir() && !runs.is_symlink() { runs } else { path.to_owned() };
     let entries = fs::read_dir(&parent).map_err(|_| CompareError::NoRecording(path.to_owned()))?;
     let mut dirs: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| dir.is_dir()).collect();
     dirs.sort();
-    let (recordings, skipped): (Vec<PathBuf>, Vec<PathBuf>) = dirs.into_iter().partition(is_recording);
+    let (recordings, skipped): (Vec<PathBuf>, Vec<PathBuf>) =
+        dirs.into_iter().partition(|dir| !dir.is_symlink() && is_recording(dir));
     if recordings.is_empty() { Err(CompareError::NoRecording(path.to_owned())) } else { Ok((recordings, skipped)) }
 }
 
@@ -202,6 +203,11 @@ impl ComparedRun {
         let is_measured = self.phases.iter().any(|phase| phase.mean.is_some());
         let is_equal = is_measured && self.identity == other.identity && means(self) == means(other);
         is_equal || place(self).is_some_and(|dir| place(other) == Some(dir))
+    }
+
+    /// What is damaged in its recording.
+    pub(super) fn damage(&self) -> Option<&str> {
+        self.findings.iter().find(|finding| finding.id == DAMAGED.id).map(|finding| finding.text.as_str())
     }
 
     /// The run's own `w0`.

@@ -5,6 +5,9 @@ use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use super::evidence::{Evidence, values};
 use super::rule::{Family, Rule, minor};
 
+/// As many samples in a row are missed by a command that stands still, not by one that shares the processors.
+const STANDS_STILL: f64 = 10.0;
+
 /// A disciplined clock moves by at most 0.5 ms per second; a larger jump between two samples is a step.
 const STEP_S: f64 = 0.1;
 
@@ -24,7 +27,7 @@ const DROPPED: Rule = Rule {
     threat: minor(ThreatTarget::Phase, "samples of the host were dropped"),
     source: "the recording",
     meaning: "the conductor missed sample intervals: the host's series have gaps",
-    remedy: "Leave the conductor idle processor time, or sample less often.",
+    remedy: "Let nothing stop the command, leave it idle processor time, or sample less often.",
 };
 
 pub(super) const FAMILY: Family = Family { rules: &[STEPPED, DROPPED], evaluate };
@@ -44,11 +47,15 @@ fn stepped(evidence: &Evidence<'_>) -> Option<Finding> {
 
 fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
     let conductor = evidence.series("conductor")?;
-    let sum = |column: &str| -> Option<f64> {
-        let counts = values(conductor, column, &[evidence.measured_time()?]);
-        Some(counts.into_iter().map(|(_, count)| count).fold(0.0, |a, b| a + b))
-    };
-    let (dropped, late) = (sum("samples_dropped")?, sum("samples_late").unwrap_or(0.0));
-    let sentence = format!("{dropped:.0} samples of the host were dropped and {late:.0} were late.");
+    let time = evidence.measured_time()?;
+    let counts = |column: &str| values(conductor, column, &[time]).into_iter().map(|(_, count)| count);
+    let (dropped, late): (f64, f64) = (counts("samples_dropped").sum(), counts("samples_late").sum());
+    let mut sentence = format!("{dropped:.0} samples of the host were dropped and {late:.0} were late.");
+    let in_a_row = counts("samples_dropped").fold(0.0, f64::max);
+    if in_a_row >= STANDS_STILL {
+        let seconds = in_a_row * evidence.recording.plan.interval_s;
+        sentence +=
+            &format!(" For about {seconds:.1} s the command itself stood still: it was stopped, or waited for a disk.");
+    }
     (dropped > 0.0).then(|| DROPPED.finding(None, &sentence))
 }

@@ -80,8 +80,9 @@ fn warm_up(results: &[PhaseResult<'_>]) -> Option<Finding> {
         [_] => ("shows", "its".to_owned()),
         _ => ("show", format!("{most}'s")),
     };
+    let tenths = usize::from(warm_up.length_s < 10.0);
     let sentence = format!(
-        "{} {shows} a warm-up: without its first {:.0} s {its} mean would be {:+.0} %. Nothing was left out.",
+        "{} {shows} a warm-up: without its first {:.tenths$} s {its} mean would be {:+.0} %. Nothing was left out.",
         phase_list(&ids),
         warm_up.length_s,
         100.0 * warm_up.shift,

@@ -155,19 +155,19 @@ fn damages() -> u32 {
     std::env::var("DAMAGES").map_or(200, |damages| damages.parse().unwrap())
 }
 
+/// What is left of a file; `None` if it is gone.
+type Loss = fn(&[u8]) -> Option<Vec<u8>>;
+
 /// Whole lines and entries are left, so that no checksum contradicts anything.
 #[test]
 fn a_killed_run_that_lost_the_ends_of_some_files_or_their_checksums_is_damaged() {
-    let half_of_the_lines = |bytes: &[u8]| {
-        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        Some(lines[..lines.len() / 2].concat())
-    };
-    let half_of_the_sums = |bytes: &[u8]| Some(bytes[..bytes.len() / 16 * 8].to_vec());
-    let gone = |_: &[u8]| None;
-    let losses: [(&str, &dyn Fn(&[u8]) -> Option<Vec<u8>>); 3] = [
-        ("latency/db.hlog", &half_of_the_lines),
-        ("samples/db.crc32c", &half_of_the_sums),
-        ("samples/db.crc32c", &gone),
+    let losses: [(&str, Loss); 3] = [
+        ("latency/db.hlog", |bytes| {
+            let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+            Some(lines[..lines.len() / 2].concat())
+        }),
+        ("samples/db.crc32c", |bytes| Some(bytes[..bytes.len() / 16 * 8].to_vec())),
+        ("samples/db.crc32c", |_| None),
     ];
     for (name, left) in losses {
         let dir = tempfile::tempdir().unwrap();

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::RecordingError;
+
 use crate::lock::LockError;
 
 /// A queue that cannot be started, resumed or written.
@@ -56,6 +58,9 @@ pub enum QueueError {
     /// Another process holds the folder.
     #[error(transparent)]
     Locked(#[from] LockError),
+    /// The folder holds no recording that can be resumed.
+    #[error("{0}: there is no run to resume; choose another --out, or remove `--resume`")]
+    NotARecording(RecordingError),
     /// An error of the file system.
     #[error("{}: {source}", path.display())]
     Io {

@@ -1,7 +1,6 @@
 //! Resuming a single run: its output folder is the recording itself, which shows how far the run came.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::event::RunStatus;
@@ -12,6 +11,9 @@ use serde_json::Value;
 use super::differences::{as_read_back, first_of, resolved_differences};
 use super::error::QueueError;
 use crate::definition::{DiskFit, Experiment, ReferencedFiles};
+
+/// The largest document of a recording that is read.
+const MOST_DOCUMENT_BYTES: u64 = 16 << 20;
 
 /// The recording found in an output folder when a run is resumed.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,15 +47,22 @@ pub fn resume_single(
     if !out.exists() || empty() {
         return Ok(ExistingRecording::Missing);
     }
-    let recording = Recording::open(out).map_err(|error| match error {
-        RecordingError::Io { path, source } => QueueError::Io { path, source },
-        other => QueueError::Io { path: out.to_owned(), source: io::Error::other(other.to_string()) },
-    })?;
-    let fit = recorded_fit(&recording).unwrap_or(fit);
+    let recording = match Recording::open(out) {
+        Ok(recording) => recording,
+        Err(error @ (RecordingError::NotARecording { .. } | RecordingError::Damaged { .. })) => {
+            // It may be of the same experiment, and its plan lost.
+            let (text, environment) = documents(out).ok_or(QueueError::NotARecording(error))?;
+            let fit = recorded_fit(&environment).unwrap_or(fit);
+            check_same(out, differences(&text, &environment, requested, fit))?;
+            return Ok(ExistingRecording::SetAside { what: "damaged", to: set_aside(out, "damaged")?, fit });
+        }
+        Err(RecordingError::Io { path, source }) => return Err(QueueError::Io { path, source }),
+        Err(other) => return Err(QueueError::NotARecording(other)),
+    };
+    let fit = recorded_fit(&recording.environment).unwrap_or(fit);
     let is_readable = !recording.damage.iter().any(|damage| damage.starts_with("experiment.toml"));
-    let differences = differences(&recording, requested, fit);
-    if is_readable && !differences.is_empty() {
-        return Err(QueueError::DifferentRecording { out: out.to_owned(), differences });
+    if is_readable {
+        check_same(out, differences(&recording.experiment, &recording.environment, requested, fit))?;
     }
     let what = match recording.status() {
         Some(RunStatus::Complete) if recording.faults().is_empty() => return Ok(ExistingRecording::Complete),
@@ -61,30 +70,50 @@ pub fn resume_single(
         Some(RunStatus::Failed) => "failed",
         Some(RunStatus::Interrupted) | None => "interrupted",
     };
+    Ok(ExistingRecording::SetAside { what, to: set_aside(out, what)?, fit })
+}
+
+/// Moves `out` to a free name that says `what` it is.
+fn set_aside(out: &Path, what: &str) -> Result<PathBuf, QueueError> {
     let free = (1_u32..).map(|number| aside_path(out, what, number)).find(|path| !path.exists());
     let to = free.unwrap_or_else(|| aside_path(out, what, u32::MAX));
     let to_name = to.file_name().unwrap_or_default();
     let moved = Directory::holding(out).and_then(|(parent, name)| parent.rename(name, to_name));
     moved.map_err(QueueError::io(out))?;
-    Ok(ExistingRecording::SetAside { what, to, fit })
+    Ok(to)
 }
 
-/// How far the data of `recording` were shrunk; nothing where it ended before this was recorded.
-fn recorded_fit(recording: &Recording) -> Option<Option<DiskFit>> {
-    let fit = recording.environment.get("fit")?;
+fn check_same(out: &Path, differences: Vec<String>) -> Result<(), QueueError> {
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(QueueError::DifferentRecording { out: out.to_owned(), differences }),
+    }
+}
+
+/// The experiment file of the recording in `out` and what is left of its environment; `None` where there is no such file.
+fn documents(out: &Path) -> Option<(String, Value)> {
+    let files = Directory::open(out).ok()?;
+    let text = String::from_utf8(files.read_all("experiment.toml", MOST_DOCUMENT_BYTES).ok()?).ok()?;
+    let environment = files.read_all("environment.json", MOST_DOCUMENT_BYTES).ok();
+    Some((text, environment.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()))
+}
+
+/// How far the data of a recording were shrunk; nothing where it ended before this was recorded.
+fn recorded_fit(environment: &Value) -> Option<Option<DiskFit>> {
+    let fit = environment.get("fit")?;
     serde_json::from_value(fit.clone()).ok()
 }
 
-/// The differences between `recording` and `requested`, shrunk as the recording was.
-fn differences(recording: &Recording, requested: &Experiment, fit: Option<DiskFit>) -> Vec<String> {
-    let existing: Value = match toml::from_str(&recording.experiment) {
+/// The differences between the experiment file of a recording and `requested`, shrunk as the recording was.
+fn differences(existing: &str, environment: &Value, requested: &Experiment, fit: Option<DiskFit>) -> Vec<String> {
+    let existing: Value = match toml::from_str(existing) {
         Ok(existing) => existing,
         Err(_) => return vec!["its experiment.toml cannot be read".to_owned()],
     };
     let requested = requested.clone().fitted(fit);
     // Through TOML, which has no null, as the recorded one.
     let resolved = toml::from_str(&redact(&requested.to_toml())).unwrap_or_else(|_| requested.resolved.clone());
-    let files = recording.environment.get("files").cloned().unwrap_or_default();
+    let files = environment.get("files").cloned().unwrap_or_default();
     let files: ReferencedFiles = serde_json::from_value(files).unwrap_or_default();
     first_of(resolved_differences((&as_read_back(&existing), &files), (&resolved, &requested.referenced_files())))
 }
@@ -160,5 +189,21 @@ mod tests {
         record(&out, &experiment("1MiB", "1GiB"), Some(RunStatus::Complete));
         fs::remove_file(out.join("checksums.jsonl")).unwrap();
         aside("damaged", "rec.damaged-1", None);
+        // Without its plan it is still known by its experiment file.
+        for (number, plan) in [(2, None), (3, Some("{"))] {
+            record(&out, &experiment("1MiB", "1GiB").fitted(Some(HALF)), Some(RunStatus::Complete));
+            match plan {
+                Some(text) => fs::write(out.join("plan.json"), text).unwrap(),
+                None => fs::remove_file(out.join("plan.json")).unwrap(),
+            }
+            let error = resume_single(&out, &experiment("2MiB", "1GiB"), None).unwrap_err().to_string();
+            assert!(error.contains("`neighbour[0].file_size`"), "{error}");
+            aside("damaged", &format!("rec.damaged-{number}"), Some(HALF));
+        }
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("notes"), "").unwrap();
+        let error = resume_single(&out, &experiment("1MiB", "1GiB"), None).unwrap_err().to_string();
+        assert!(error.contains("there is no run to resume"), "{error}");
+        assert!(out.join("notes").exists());
     }
 }

@@ -259,7 +259,9 @@ impl Recording {
             Err(error) => return vec![error.to_string()],
         };
         let mut faults = sums_of(&files).faults(&files, self.status().is_some());
-        faults.extend(self.has_sums.then(|| self.unchecked_streams(&files)).unwrap_or_default());
+        if self.has_sums {
+            faults.extend(self.unchecked_streams(&files));
+        }
         let is_known = |fault: &String| CHECKED_AT_OPENING.iter().any(|name| fault.starts_with(name));
         faults.into_iter().filter(|fault| !is_known(fault)).collect()
     }

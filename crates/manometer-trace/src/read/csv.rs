@@ -17,6 +17,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The size of a sector in bytes.
 const SECTOR_BYTES: u64 = 512;
 
+/// No host answers more requests for one key within a second: a larger number is damage.
+const MOST_REQUESTS_OF_A_LINE: u64 = 10_000_000;
+
 /// The entry in the registry.
 pub(crate) static FORMAT: Format = Format {
     name: "csv",
@@ -245,7 +248,10 @@ impl<'a> Fields<'a> {
             Role::Offset => record.offset = Some(text::number(field).ok_or("an offset in bytes")?),
             Role::Device => record.device = text::number_u32(field).ok_or("the number of a device")?,
             Role::Succeeded => record.succeeded = Some(flag(field).ok_or("1 or 0")?),
-            Role::Count => self.count = text::number(field).ok_or("a number of requests")?,
+            Role::Count => {
+                let count = text::number(field).filter(|count| *count <= MOST_REQUESTS_OF_A_LINE);
+                self.count = count.ok_or("a number of requests, 10000000 at most")?;
+            }
             Role::Hits => self.hits = Some(text::number(field).ok_or("a number of hits")?),
         }
         Ok(())

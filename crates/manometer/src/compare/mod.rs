@@ -6,16 +6,17 @@ mod text;
 use std::path::PathBuf;
 
 use manometer_analysis::compare::{GateResult, compare};
+use manometer_analysis::findings::DAMAGED;
 use manometer_measure::{Share, recording};
 
 use crate::exit_status::{ExitStatus, wrong_request};
-use crate::output::Format;
+use crate::output::{self, Format};
 
 /// Compare recordings phase by phase: ratio, 95 % confidence interval, verdict.
 ///
 /// Two recordings are compared as A and B; each may be a directory of repeats. Three or more are a time series,
 /// searched for change points. Exit status 0 means that every phase is shown to be no worse, beyond the bound; 3 that
-/// one is shown to be worse; 4 that this cannot be decided.
+/// one is shown to be worse; 4 that this cannot be decided; 1 that a recording is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer compare before after\n  \
     manometer compare before after --bound 3% --format json --junit pressure.xml\n  \
@@ -49,6 +50,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         recording::write_file(path, junit::document(&result, args.allow_undecided)?.as_bytes())?;
     }
     args.format.print(|| &result, || text::text(&result))?;
+    let damaged: Vec<_> = result.findings().iter().filter(|finding| finding.id == DAMAGED.id).collect();
+    if !damaged.is_empty() {
+        damaged.iter().for_each(|finding| output::note(&format!("{}: {}", finding.id, finding.text)));
+        return Ok(ExitStatus::Failed);
+    }
     let is_passed = match result.gate() {
         GateResult::NoWorse => Some(true),
         GateResult::Worse => Some(false),

@@ -44,6 +44,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             directory.display()
         )));
     }
+    if let Some(out) = args.out.as_ref().filter(|out| out.symlink_metadata().is_ok() && !out.is_dir()) {
+        return Ok(wrong_request(format_args!("--out {} is not a directory: choose another name", out.display())));
+    }
     let outs = files.iter().flat_map(|(_, experiment)| args.out.iter().map(move |out| check_out(experiment, out)));
     if let Some(error) = outs.filter_map(Result::err).next() {
         return Ok(wrong_request(error));

@@ -48,7 +48,8 @@ pub(super) fn run(
         session.show(run.recording(&set)?)?;
         if run.state == RunState::Failed {
             let (dir, most) = (run.dir.display(), run.planned.experiment.sweep_rules.retry.saturating_add(1));
-            output::note(&format!("{dir} failed in attempt {attempt} of {most} (`sweep.retry`)"));
+            let next = if attempt < most { ": it is tried again, and set-aside/ keeps this recording" } else { "" };
+            output::note(&format!("{dir} failed in attempt {attempt} of {most} (`sweep.retry`){next}"));
         }
         Ok(())
     };
@@ -56,6 +57,10 @@ pub(super) fn run(
     let recorded = all_recorded(&queue)?;
     if !recorded.is_empty() {
         print(session, out, &queue, &recorded)?;
+    }
+    if matches!(outcome, Ok(RunStatus::Interrupted)) {
+        let (left, out) = (count - queue.finished_runs(), out.display());
+        output::note(&format!("interrupted: {left} of {count} runs are left; `--resume --out {out}` runs them"));
     }
     Ok((outcome?, recorded))
 }

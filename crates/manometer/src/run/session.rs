@@ -45,14 +45,17 @@ impl RunContext<'_> {
                 Ok(locks) => return Ok(locks),
                 Err(error) => error,
             };
-            if !self.args.wait || !matches!(error, LockError::DiskHeld { .. }) {
-                return Err(error.into());
-            }
+            let held = match &error {
+                LockError::DiskHeld { disk, holder, .. } if self.args.wait => {
+                    format!("waiting for the disk {disk}, which another run uses (process {holder})")
+                }
+                _ => return Err(error.into()),
+            };
             if self.interrupted.load(Ordering::Relaxed) {
-                return Err(anyhow!("interrupted while waiting: {error}"));
+                return Err(anyhow!("interrupted while {held}"));
             }
             if !std::mem::replace(&mut is_told, true) {
-                output::note(&format!("waiting: {error}"));
+                output::note(&held);
             }
             MonotonicClock.sleep(TRY_AGAIN_NS);
         }

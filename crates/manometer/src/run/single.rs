@@ -41,6 +41,9 @@ pub(super) fn run(
     if session.args.format == Format::Json {
         output::print_json(&recorded.summary)?;
     }
+    if status == RunStatus::Interrupted {
+        output::note(&format!("interrupted: `--resume --out {}` repeats the run", out.display()));
+    }
     Ok((status, vec![recorded]))
 }
 

@@ -154,7 +154,7 @@ fn a_run_that_may_wait_begins_when_the_disk_is_free() {
         (caught & 1 << (Signal::INT.as_raw() - 1) != 0).then_some(())
     });
     given_up.signal(Signal::INT);
-    given_up.end().status(1).err_has(&["interrupted while waiting: the disk"]);
+    given_up.end().status(1).err_has(&["interrupted while waiting for the disk"]);
     assert!(!scene.path("none").exists());
     let second = scene.start("run short.toml --out two --set device.directory=other --wait");
     first.signal(Signal::INT);

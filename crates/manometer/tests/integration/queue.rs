@@ -161,7 +161,7 @@ fn an_interrupted_set_goes_on_with_its_run() {
     let running = scene.start("run set.toml --out all");
     wait_for_event(&scene.path("all/runs/001"), "phase_started\",\"phase\":\"w0");
     running.signal(Signal::INT);
-    running.end().status(1);
+    running.end().status(1).err_has(&["interrupted: 3 of 3 runs are left; `--resume --out all` runs them"]);
     assert_eq!(states(&scene, "001"), ["running", "interrupted"]);
     let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
     assert_eq!(settings(&document).len(), 3);

@@ -49,3 +49,37 @@ fn more_than_eight_recordings_make_an_overview_and_fewer_leave_none_of_its_pages
     assert!(!scene.path("all-runs").exists());
     assert!(!scene.read("all.html").contains("all-runs"));
 }
+
+#[test]
+fn no_link_in_a_set_is_followed() {
+    let scene = scene_with_runs(3);
+    fs::rename(scene.path("runs/runs/003"), scene.path("elsewhere")).unwrap();
+    fs::remove_file(scene.path("elsewhere/summary.json")).unwrap();
+    std::os::unix::fs::symlink(scene.path("elsewhere"), scene.path("runs/runs/003")).unwrap();
+    let linked = "runs/runs/003 is a symbolic link: skipped";
+    scene.run("report runs").status(0).out_has(&["All 2 runs: "]).err_has(&[linked]);
+    assert!(!scene.path("elsewhere/summary.json").exists());
+    // Nor is the folder of the runs.
+    fs::rename(scene.path("runs/runs"), scene.path("other")).unwrap();
+    std::os::unix::fs::symlink(scene.path("other"), scene.path("runs/runs")).unwrap();
+    scene.run("report runs").status(2);
+}
+
+#[test]
+fn a_set_is_reported_without_the_recordings_that_cannot_be_read_and_damage_is_named() {
+    let scene = scene_with_runs(3);
+    scene.write("runs/runs/002/plan.json", "");
+    let unreadable = scene.run("report runs");
+    unreadable.status(1).out_has(&["All 2 runs: "]).err_has(&[
+        "runs/runs/002",
+        "plan.json was changed or damaged",
+        "left out",
+    ]);
+    let path = scene.path("runs/runs/003/samples/primary.parquet");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    scene.run("report runs/runs/003").status(1).err_has(&["runs/runs/003: damaged: ", "primary.parquet"]);
+    let damaged = scene.run("compare runs/runs/001 runs/runs/003 --allow-undecided");
+    damaged.status(1).err_has(&["runs/runs/003", "primary.parquet"]);
+}

@@ -474,6 +474,11 @@ fn the_device_directory_is_no_place_for_recordings() {
         scene.run(words).status(2).err_has(&["is the device directory", "another directory"]);
     }
     assert!(!scene.path("data").exists());
+    scene.write("notes", "");
+    std::os::unix::fs::symlink("nothing", scene.path("dangling")).unwrap();
+    for out in ["notes", "dangling", "/dev/full"] {
+        scene.run(&format!("run short.toml --out {out}")).status(2).err_has(&[out, "is not a directory"]);
+    }
 }
 
 #[test]

@@ -107,8 +107,8 @@ impl Totals {
     fn of_all(jobs: &[Value], direction: &str) -> Option<Self> {
         let mut done = Self::default();
         for job in jobs.iter().filter_map(|job| job.get(direction)) {
-            add(&mut done.requests, job["total_ios"].as_u64().unwrap_or(0))?;
-            add(&mut done.bytes, job["io_bytes"].as_u64().unwrap_or(0))?;
+            add(&mut done.requests, count_of(&job["total_ios"])?)?;
+            add(&mut done.bytes, count_of(&job["io_bytes"])?)?;
             let bins = ["clat_ns", "lat_ns"].iter().find_map(|name| job[*name]["bins"].as_object());
             for (ns, count) in bins.into_iter().flatten() {
                 if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
@@ -130,6 +130,11 @@ impl Totals {
             latency: Some(latency).filter(|latency| !latency.is_empty()),
         }
     }
+}
+
+/// A count, 0 where there is none; `None` for what cannot be one.
+fn count_of(value: &Value) -> Option<u64> {
+    if value.is_null() { Some(0) } else { value.as_u64() }
 }
 
 fn add(sum: &mut u64, count: u64) -> Option<()> {
