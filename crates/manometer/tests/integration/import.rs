@@ -145,6 +145,23 @@ fn a_second_in_which_fio_moved_nothing_counts() {
     assert_near(performance(&document), 2.0 / 3.0);
 }
 
+#[test]
+fn a_clock_that_was_set_forward_while_fio_ran_leaves_a_gap() {
+    let scene = Scene::new();
+    let report = |second: u64| {
+        let read = json!({ "io_bytes": second * 15 << 20, "total_ios": second * 3840, "runtime": second * 1000 });
+        let stepped_ms = if second > 10 { 3_600_000 } else { 0 };
+        let t_ms = 1_700_000_000_000 + second * 1000 + stepped_ms;
+        format!("{:#}\n", json!({ "timestamp_ms": t_ms, "jobs": [{ "read": read }] }))
+    };
+    scene.write("fio.json", &(1..=20).map(report).collect::<String>());
+    let document = scene.run("import fio fio.json --out fio --format json").status(0).json();
+    assert_near(performance(&document), 15.0);
+    let ids: Vec<&str> =
+        document["findings"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert!(ids.contains(&"import-damaged"), "{ids:?}");
+}
+
 /// fio ends between two reports: each of them counts as long as it is.
 #[test]
 fn the_performance_of_a_run_of_fio_is_its_own_bytes_in_the_time_of_its_reports() {

@@ -14,6 +14,9 @@ const DIRECTIONS: [&str; 2] = ["read", "write"];
 /// A longer document is not from fio.
 const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
+/// Fewer milliseconds may be a pause of the host.
+const LEAST_STEP_MS: u64 = 60_000;
+
 /// A larger number of requests or bytes is not from fio, nor exact in a sample.
 const MAX_COUNT: u64 = 1 << 53;
 
@@ -23,6 +26,9 @@ pub(super) struct Fio {
     open: Option<String>,
     /// fio's own time of the last document, in milliseconds.
     last_ms: Option<u64>,
+    /// The length of the last report, and the running time of all jobs until then.
+    last_length_ms: u64,
+    ran_ms: u64,
     done: BTreeMap<&'static str, Totals>,
     damaged: u64,
 }
@@ -82,7 +88,8 @@ impl Parser for Fio {
 impl Fio {
     /// The report since the document before. `Some(None)` if no time has passed; `None` if the document is not from fio,
     /// which then changes nothing. The last one is written some milliseconds after the jobs ended, which are in its length:
-    /// fio's running times tell no better, since those of a group of jobs are no time.
+    /// fio's running times tell no better, since those of a group of jobs are no time. A report that is left out by
+    /// [`Self::is_clock_stepped`] counts as damaged, and leaves a gap.
     fn report(&mut self, document: &Value) -> Option<Option<Report>> {
         let jobs = document.get("jobs")?.as_array()?;
         let now_ms = document.get("timestamp_ms")?.as_u64()?;
@@ -92,13 +99,30 @@ impl Fio {
         }
         let [read, write] = DIRECTIONS.map(|direction| Totals::of_all(jobs, direction));
         let done = [read?, write?];
+        let is_clock_stepped = self.last_ms.is_some() && self.is_clock_stepped(length_ms, jobs);
         self.last_ms = Some(now_ms);
+        self.ran_ms = running_time_ms(jobs);
+        if is_clock_stepped {
+            self.done = DIRECTIONS.into_iter().zip(done).collect();
+            return None;
+        }
+        self.last_length_ms = length_ms;
         let mut report = Report { length_s: Some(length_ms as f64 / 1e3), ..Report::default() };
         for (direction, done) in DIRECTIONS.into_iter().zip(done) {
             let before = self.done.insert(direction, done.clone()).unwrap_or_default();
             report.operations.insert(direction.to_owned(), done.since(&before));
         }
         Some(Some(report))
+    }
+}
+
+impl Fio {
+    /// Whether the host's clock was set forward within the `length_ms` before a document: the jobs ran for a small part of a
+    /// report that is much longer than the one before.
+    fn is_clock_stepped(&self, length_ms: u64, jobs: &[Value]) -> bool {
+        let ran_ms = running_time_ms(jobs).saturating_sub(self.ran_ms);
+        let most_ms = self.last_length_ms.max(2 * ran_ms).saturating_mul(10).max(LEAST_STEP_MS);
+        ran_ms > 0 && length_ms > most_ms
     }
 }
 
@@ -140,6 +164,12 @@ fn count_of(value: &Value) -> Option<u64> {
 fn add(sum: &mut u64, count: u64) -> Option<()> {
     *sum = sum.checked_add(count).filter(|sum| *sum <= MAX_COUNT)?;
     Some(())
+}
+
+/// The running times of all jobs in milliseconds.
+fn running_time_ms(jobs: &[Value]) -> u64 {
+    let runtimes = jobs.iter().flat_map(|job| DIRECTIONS.map(|direction| job[direction]["runtime"].as_u64()));
+    runtimes.flatten().fold(0, u64::saturating_add)
 }
 
 /// The running time of the longest job in milliseconds, without its start-up.
