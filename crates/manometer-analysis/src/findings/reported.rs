@@ -296,15 +296,23 @@ const RULES: &[Rule] = &[
 ];
 
 fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let events = || evidence.recording.events.iter().map(|line| &line.event);
+    let is_of_silence = |text: &str| {
+        events().any(
+            |event| matches!(event, Event::Finding(known) if known.id == "worker-silent" && known.text.contains(text)),
+        )
+    };
     let finding = |event: &Event| match event {
         Event::Finding(finding) => Some(finding.clone()),
+        // `worker-silent` says of this failure what to do.
+        Event::Error { text, .. } if is_of_silence(text) => None,
         Event::Error { workload, text } => {
             let sentence = format!("`{workload}` failed: {}.", text.trim_end_matches('.'));
             Some(WORKER_FAILED.finding(None, &sentence))
         }
         _ => None,
     };
-    by_rule(evidence.recording.events.iter().filter_map(|line| finding(&line.event)))
+    by_rule(events().filter_map(finding))
 }
 
 /// The findings, those of one rule about single phases merged: with the text of the first, which names its phase.

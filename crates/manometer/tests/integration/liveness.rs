@@ -30,6 +30,9 @@ fn a_stopped_worker_fails_the_run_which_is_then_repeated() {
         assert!(events.contains("worker-silent") && events.contains("phase_gap"), "{events}");
         let summary = scene.json("rec/summary.json");
         assert_eq!(summary["status"], "failed");
+        let ids: Vec<&str> =
+            summary["findings"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+        assert!(ids.contains(&"worker-silent") && !ids.contains(&"worker-failed"), "the reason stands once: {ids:?}");
         scene.run("run short.toml --out rec --set plan.phase=1s --resume").status(0);
         assert_eq!(scene.json("rec/summary.json")["status"], "complete");
     }
