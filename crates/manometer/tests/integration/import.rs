@@ -149,7 +149,7 @@ fn a_second_in_which_fio_moved_nothing_counts() {
 fn a_clock_that_was_set_forward_while_fio_ran_leaves_a_gap() {
     let scene = Scene::new();
     let report = |second: u64| {
-        let read = json!({ "io_bytes": second * 15 << 20, "total_ios": second * 3840, "runtime": second * 1000 });
+        let read = json!({ "io_bytes": (second * 15) << 20, "total_ios": second * 3840, "runtime": second * 1000 });
         let stepped_ms = if second > 10 { 3_600_000 } else { 0 };
         let t_ms = 1_700_000_000_000 + second * 1000 + stepped_ms;
         format!("{:#}\n", json!({ "timestamp_ms": t_ms, "jobs": [{ "read": read }] }))
