@@ -1,9 +1,8 @@
 //! `manometer backpath mount`: a directory or a metadata store as a file system.
 
 mod args;
-// The crate `backpath` knows no engine: its example of one is the adapter.
+// The crate `backpath` knows no engine: its example of one is the adapter, by a link that the packaged crate resolves.
 #[cfg(feature = "rlsm")]
-#[path = "../../../../backpath/examples/rlsm/key_value.rs"]
 mod rlsm_key_value;
 mod serve;
 mod source;

@@ -1,0 +1,1 @@
+../../../../backpath/examples/rlsm/key_value.rs
