@@ -105,11 +105,10 @@ fn lost_latencies(recording: &Recording, samples: &BTreeMap<String, Samples>, la
     let primary = recording.plan.primary().filter(|_| recording.status().is_none())?;
     let end_s = latency.intervals.iter().map(|interval| interval.end_s).reduce(f64::max)?;
     let samples = samples.get(&primary.name)?;
+    let columns = samples.columns.iter().zip(&samples.values);
     let counts: Vec<_> =
-        samples.columns.iter().map(|column| column.name.as_str()).filter(|name| name.ends_with(".requests")).collect();
-    let answered =
-        |row: usize| counts.iter().any(|name| samples.column(name).is_some_and(|values| values[row] > Some(0.0)));
-    let last = (0..samples.t_ns.len()).rev().find(|row| answered(*row))?;
+        columns.filter(|(column, _)| column.name.ends_with(".requests")).map(|(_, counts)| counts).collect();
+    let last = (0..samples.t_ns.len()).rev().find(|row| counts.iter().any(|counts| counts[*row] > Some(0.0)))?;
     let lost_s = recording.seconds(samples.t_ns[last]) - end_s;
     (lost_s > 3.0 * recording.plan.interval_s)
         .then(|| format!("the latencies of `{}` end {lost_s:.1} s before its requests", primary.name))

@@ -5,8 +5,9 @@ use manometer_measure::event::{Finding, Severity, ThreatTarget};
 use super::evidence::{Evidence, values};
 use super::rule::{Family, Rule, minor};
 
-/// As many samples in a row are missed by a command that stands still, not by one that shares the processors.
+/// A command that misses so many samples in a row, over so many seconds, stood still: fewer may be a busy host's.
 const STANDS_STILL: f64 = 10.0;
+const STANDS_STILL_S: f64 = 1.0;
 
 /// A disciplined clock moves by at most 0.5 ms per second; a larger jump between two samples is a step.
 const STEP_S: f64 = 0.1;
@@ -52,10 +53,9 @@ fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
     let (dropped, late): (f64, f64) = (counts("samples_dropped").sum(), counts("samples_late").sum());
     let mut sentence = format!("{dropped:.0} samples of the host were dropped and {late:.0} were late.");
     let in_a_row = counts("samples_dropped").fold(0.0, f64::max);
-    if in_a_row >= STANDS_STILL {
-        let seconds = in_a_row * evidence.recording.plan.interval_s;
-        sentence +=
-            &format!(" For about {seconds:.1} s the command itself stood still: it was stopped, or waited for a disk.");
+    let still_s = in_a_row * evidence.recording.plan.interval_s;
+    if in_a_row >= STANDS_STILL && still_s >= STANDS_STILL_S {
+        sentence += &format!(" For about {still_s:.1} s the command itself did not run, or waited for a disk.");
     }
     (dropped > 0.0).then(|| DROPPED.finding(None, &sentence))
 }

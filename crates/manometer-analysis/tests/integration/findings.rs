@@ -310,8 +310,13 @@ fn clock_steps_and_dropped_samples_are_reported() {
     has(&only(&jumped), "clock-stepped", &["once", "-3600.0 s"]);
     let slewed = with_series("conductor", &columns, |second| vec![0.0, 0.0, second * 0.0005]);
     assert_eq!(found(&slewed), [], "a disciplined clock does not jump");
-    let missed = with_series("conductor", &columns, |second| vec![1.0, if second == 80.0 { 3.0 } else { 0.0 }, 0.0]);
-    has(&only(&missed), "samples-dropped", &["3 samples"]);
+    let missed = |count| {
+        only(&with_series("conductor", &columns, |second| vec![1.0, if second == 80.0 { count } else { 0.0 }, 0.0]))
+    };
+    let few = missed(3.0);
+    has(&few, "samples-dropped", &["3 samples"]);
+    assert!(!few.text.contains("did not run"), "{}", few.text);
+    has(&missed(12.0), "samples-dropped", &["12 samples", "For about 12.0 s the command itself did not run"]);
 }
 
 const LEVELS: [&str; 3] = ["level0_bytes", "level1_bytes", "level6_bytes"];
