@@ -36,16 +36,19 @@ impl WriteBudget {
         self.limit.0.saturating_sub(self.before_bytes)
     }
 
-    /// Why writing must stop, where it must: `written_bytes` are written, and up to `ahead_bytes` may follow before all
-    /// writers have stopped.
-    fn exhausted(&self, written_bytes: u64, ahead_bytes: u64) -> Option<String> {
+    /// Why writing must stop, where it must: `written_bytes` are written, up to `cached_bytes` of the page cache and
+    /// `ahead_bytes` may follow before all writers have stopped.
+    fn exhausted(&self, written_bytes: u64, cached_bytes: u64, ahead_bytes: u64) -> Option<String> {
         let total = self.before_bytes.saturating_add(written_bytes);
-        (total.saturating_add(ahead_bytes) >= self.limit.0).then(|| {
+        (total.saturating_add(cached_bytes).saturating_add(ahead_bytes) >= self.limit.0).then(|| {
             format!(
-                "the write budget is exhausted: {:.1} MiB of `device.write_budget` = {} are written, and the next writes \
-                 would exceed it; raise it, or measure for a shorter time",
+                "the write budget is exhausted: {:.1} MiB of `device.write_budget` = {} are written, {:.1} MiB more may \
+                 be in the page cache (of any program: the kernel does not say whose), and the next {:.1} MiB may exceed \
+                 it; raise it, or measure for a shorter time",
                 ByteSize(total).mib(),
-                self.limit
+                self.limit,
+                ByteSize(cached_bytes).mib(),
+                ByteSize(ahead_bytes).mib(),
             )
         })
     }
@@ -161,8 +164,8 @@ impl<'a> WriteAccount<'a> {
             self.recorded_ns = now_ns;
             self.record()?;
         }
-        let ahead = step.saturating_mul(CHECKS_AHEAD).max(self.reserve_bytes).saturating_add(cached);
-        let reason = self.budget.and_then(|budget| budget.exhausted(written, ahead));
+        let ahead = step.saturating_mul(CHECKS_AHEAD).max(self.reserve_bytes);
+        let reason = self.budget.and_then(|budget| budget.exhausted(written, cached, ahead));
         reason.map_or(Ok(()), |reason| Err(WriteStop::BudgetExhausted(reason)))
     }
 
@@ -260,10 +263,10 @@ mod tests {
     fn a_budget_is_exhausted_before_it_is_exceeded() {
         let budget = WriteBudget { limit: ByteSize(1000), before_bytes: 300 };
         assert_eq!(budget.left_bytes(), 700);
-        assert_eq!(budget.exhausted(500, 199), None);
-        let reason = budget.exhausted(500, 200).unwrap();
+        assert_eq!(budget.exhausted(500, 99, 100), None);
+        let reason = budget.exhausted(500, 100, 100).unwrap();
         assert!(reason.contains("device.write_budget") && reason.contains("1000"), "{reason}");
-        assert!(budget.exhausted(u64::MAX, u64::MAX).is_some());
+        assert!(budget.exhausted(u64::MAX, u64::MAX, u64::MAX).is_some());
         assert_eq!(WriteBudget { limit: ByteSize(1), before_bytes: 5 }.left_bytes(), 0);
     }
 

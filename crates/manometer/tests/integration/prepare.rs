@@ -410,8 +410,9 @@ fn a_run_stops_before_it_passes_its_budget_and_its_recording_is_whole() {
     assert!(events.contains("phase_gap") && events.contains("\"status\":\"failed\""), "{events}");
     assert!(!findings.contains("write-budget-passed"), "{findings}");
     assert!(counted(&scene) <= 64 * MIB, "{} bytes beyond it were written", counted(&scene) - 64 * MIB);
-    // What is left is too little for another.
-    scene.run("run p.toml --out again --set device.write_budget=4MiB").status(2).err_has(&["only 0"]);
+    // What is left is too little for another. How much that is depends on what other programs had in the page cache.
+    let again = scene.run("run p.toml --out again --set device.write_budget=4MiB").status(2);
+    again.err_has(&["preparing writes at least", "of the write budget of 4MiB are left"]);
 }
 
 #[test]
