@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray as _, BooleanArray, Float64Array, RecordBatch, StringArray, StructArray, UInt64Array,
-};
-use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema, SchemaRef, UInt32Type, UInt64Type};
-use arrow::error::ArrowError;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow_schema::ArrowError;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

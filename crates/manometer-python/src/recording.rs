@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::{ArrayRef, Float64Array, UInt64Array};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow_array::{ArrayRef, Float64Array, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
 use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, NeighbourSummary, PhaseSummary, RunSummary};
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::plan::{PhaseKind, Settings};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{ArrayRef, RecordBatch, StructArray};
-use arrow::error::ArrowError;
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_schema::ArrowError;
 use manometer_trace::{Record, TraceError, TraceReader, record_batch};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array as _, AsArray as _};
-use arrow::datatypes::{Float64Type, UInt64Type};
+use arrow_array::Array as _;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, UInt64Type};
 use manometer_cache::PolicySpec;
 use manometer_cache::RequestSequence;
 use manometer_cache::curve::{CurveOptions, CurvePoint, MissRatioCurve, curves, write_parquet};

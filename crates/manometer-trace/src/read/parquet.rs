@@ -8,9 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use arrow::array::{Array, AsArray, BinaryArray, RecordBatch, UInt64Array};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BinaryArray, RecordBatch, UInt64Array};
+use arrow_cast::cast;
+use arrow_array::types::UInt64Type;
+use arrow_schema::DataType;
 
 use crate::ReadOptions;
 use crate::columns::detailed_schema;

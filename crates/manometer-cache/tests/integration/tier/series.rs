@@ -2,8 +2,9 @@
 
 use std::fs::File;
 
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::Float64Type;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, RecordBatch};
 use manometer_cache::tier::{
     ArrangementLoads, Flows, INTERVALS_MAX, SimulationProgress, TierInterval, TierLoad, TierOutcome, run_with_progress,
     series_columns, simulate_all, workload_loads, write_series,
