@@ -98,7 +98,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// The next older object of the list.
-    #[inline]
+    #[cfg(test)]
     pub fn older(&self, slot: Slot) -> Option<Slot> {
         let slot = self.nodes[slot as usize].older;
         (slot != NONE).then_some(slot)

@@ -42,7 +42,7 @@ impl PolicySpec {
     }
 
     /// Sets a parameter, if the policy has it, limited to its range.
-    pub(crate) fn set_parameter(&mut self, name: &str, value: f64) {
+    pub fn set_parameter(&mut self, name: &str, value: f64) {
         if let Some(at) = self.kind.parameters.iter().position(|parameter| parameter.name == name) {
             self.parameters[at] = value.clamp(self.kind.parameters[at].min, self.kind.parameters[at].max);
         }

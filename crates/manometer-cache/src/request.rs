@@ -13,6 +13,8 @@ pub struct CacheRequest {
     pub size: u64,
     /// Whether the request writes.
     pub is_write: bool,
+    /// Whether it is for the whole object, of which a cache may then keep what a write brings.
+    pub is_whole: bool,
     /// The arrival time.
     pub time_ns: u64,
 }

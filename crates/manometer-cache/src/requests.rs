@@ -174,6 +174,7 @@ impl RequestSequence {
             position: position as u32,
             size: self.sizes.get(position).copied().unwrap_or(1),
             is_write: self.writes.get(position).copied().unwrap_or(false),
+            is_whole: true,
             time_ns: self.times_ns.get(position).copied().unwrap_or(0),
         }
     }

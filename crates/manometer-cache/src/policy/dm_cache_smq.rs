@@ -1,13 +1,17 @@
-//! The policy `smq` of Linux's dm-cache since 4.2: two queues of 64 levels, one of hot spots, which decides on
-//! promotion, and one of cached objects. Each second the levels are rebalanced, and the promotion threshold adapts to
-//! how well the queues predict requests. Objects promoted within the last minute are not demoted.
+//! The policy `smq` of dm-cache in Linux 6.1: two queues of 64 levels, one of hot spots, which decides on promotion,
+//! and one of cached objects. Only misses raise hot spots. The promotion threshold follows how well these predict; each
+//! second their levels are rebalanced, and each minute those of cached objects. What is promoted begins at the
+//! highest level. In a full cache what is to be promoted only has an object demoted, of the lower half of the levels and
+//! until a quarter of the cache is free, so that a later miss finds room. While there is room, a write of a whole object is
+//! promoted at once.
 //!
-//! A hot spot is one object here. Left to the tier simulation: hot spots of several neighbouring blocks, and dirty
-//! blocks, which are not demoted until they are clean. With sizes the limits are in bytes.
+//! Left to the tier simulation: dirty blocks, which are not demoted until they are clean. Copies take no time here. With
+//! sizes the limits are in bytes.
 
 use super::smq_levels::{LEVELS, SmqLevels};
 use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
-use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, is_full};
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter};
+use crate::arena::Slot;
 use crate::key_id::KeyId;
 use crate::request::{CacheRequest, RequestFields};
 use crate::weight::Weight;
@@ -15,17 +19,17 @@ use crate::weight::Weight;
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "dm-cache-smq",
     about: "promotes the hottest objects of a queue of levels, with a threshold that follows how well it predicts",
-    source: "Linux, dm-cache-policy-smq.c, 2015",
+    source: "Linux, dm-cache-policy-smq.c, 6.1",
     parameters: &[
+        REQUESTS_PER_SECOND,
         PolicyParameter {
-            name: "write",
-            meaning: "levels by which a write must be hotter than a read",
-            default: 2.0,
-            min: 0.0,
-            max: 64.0,
+            name: "spot",
+            meaning: "objects with neighbouring IDs that are one hot spot",
+            default: 1.0,
+            min: 1.0,
+            max: 16.0,
             is_whole: true,
         },
-        REQUESTS_PER_SECOND,
     ],
     details: RequestFields { writes: true, times: true, ..RequestFields::NONE },
     create: by_weight!(DmCacheSmq),
@@ -37,16 +41,28 @@ const HOT_SPOTS: (u64, u64) = (4, 1024);
 const TOP_LEVELS: usize = 8;
 /// Requests for this level or a higher one count as predicted.
 const GOOD_LEVEL: usize = LEVELS * 3 / 4;
-/// The number of levels promoted from while there is room and, once there is none, by the sixteenths of requests for
-/// well-placed objects in the cache.
-const WITH_ROOM: usize = LEVELS / 2;
-const BY_SIXTEENTHS: [usize; 17] = [1, 1, 1, 2, 4, 6, 7, 8, 7, 6, 4, 4, 3, 3, 2, 2, 1];
-const CACHE_PERIOD_SECONDS: u32 = 10;
-const DEMOTION_PERIOD_SECONDS: u32 = 60;
+/// Objects are demoted from the levels below.
+const DEMOTED_LEVELS: usize = LEVELS / 2;
+/// Objects are demoted until this share of the cache is free.
+const FREE_SHARE: u64 = 4;
+/// The most neighbouring blocks that are one hot spot.
+const SPOT_BLOCKS_MAX: u64 = 16;
+const CACHE_PERIOD_SECONDS: u32 = 60;
 /// After this many idle seconds, further ones change nothing.
-const IDLE_SECONDS_MAX: u32 = 2 * DEMOTION_PERIOD_SECONDS;
+const IDLE_SECONDS_MAX: u32 = 2 * CACHE_PERIOD_SECONDS;
 
-/// How well a queue predicts requests.
+/// The number of neighbouring blocks that are one hot spot of a cache of `cache_blocks` for an origin of
+/// `origin_blocks`: fewer where there would be more hot spots than the origin has room for. `dm-cache-policy-smq.c`.
+pub fn blocks_per_hot_spot(origin_blocks: u64, cache_blocks: u64) -> u64 {
+    let spots = (cache_blocks / HOT_SPOTS.0).max(HOT_SPOTS.1);
+    let mut blocks = SPOT_BLOCKS_MAX;
+    while blocks > 1 && blocks.saturating_mul(spots) > origin_blocks {
+        blocks /= 2;
+    }
+    blocks
+}
+
+/// How well hot spots predict requests.
 #[derive(Debug, Clone, Copy, Default)]
 struct PredictionStats {
     good: u64,
@@ -59,8 +75,13 @@ impl PredictionStats {
         *(if is_good { &mut self.good } else { &mut self.bad }) += 1;
     }
 
-    fn sixteenths(&self) -> usize {
-        (16 * self.good).checked_div(self.good + self.bad).unwrap_or(0) as usize
+    /// By how much fewer levels are promoted, as long as they predict badly.
+    fn caution(&self) -> usize {
+        match (16 * self.good).checked_div(self.good + self.bad).unwrap_or(0) {
+            0 => 4,
+            1 => 2,
+            _ => 1,
+        }
     }
 }
 
@@ -69,16 +90,13 @@ struct DmCacheSmq<W> {
     used: u64,
     hot_spots_max: u64,
     hot_spots_used: u64,
-    write_extra: usize,
+    objects_per_spot: KeyId,
     seconds: TimeSource,
     second: u32,
     hot_spots: SmqLevels<W>,
     cached: SmqLevels<W>,
-    hot_spot_predictions: PredictionStats,
-    cache_predictions: PredictionStats,
-    /// The lowest level from which reads are promoted.
-    promoted: usize,
-    /// How many levels the first request within a second raises a hot spot.
+    predictions: PredictionStats,
+    /// How many levels a miss raises a hot spot.
     jump: usize,
     eviction_log: EvictionLog,
 }
@@ -87,24 +105,26 @@ impl<W: Weight> DmCacheSmq<W> {
     fn new(setting: &CacheConfig<'_>) -> Self {
         let keys = setting.requests.keys();
         let mean = setting.mean_weight();
+        let objects_per_spot = setting.parameters[1] as KeyId;
         let hot_spots_max = (setting.capacity / HOT_SPOTS.0).max(HOT_SPOTS.1.saturating_mul(mean));
-        let in_top = (hot_spots_max / mean / LEVELS as u64).min(setting.capacity / mean);
-        Self {
+        let cached_spots = setting.capacity / mean / u64::from(objects_per_spot);
+        let in_top = (hot_spots_max / mean / LEVELS as u64).min(cached_spots);
+        let mut cache = Self {
             capacity: setting.capacity,
             used: 0,
             hot_spots_max,
             hot_spots_used: 0,
-            write_extra: setting.parameters[0] as usize,
-            seconds: TimeSource::new(setting.requests, setting.parameters[1]),
+            objects_per_spot,
+            seconds: TimeSource::new(setting.requests, setting.parameters[0]),
             second: 0,
             hot_spots: SmqLevels::new(keys, TOP_LEVELS, in_top),
-            cached: SmqLevels::with_sentinels(keys),
-            hot_spot_predictions: PredictionStats::default(),
-            cache_predictions: PredictionStats::default(),
-            promoted: LEVELS,
+            cached: SmqLevels::new(keys, 0, 0),
+            predictions: PredictionStats::default(),
             jump: 1,
             eviction_log: EvictionLog::default(),
-        }
+        };
+        cache.tick(0);
+        cache
     }
 
     fn pass_to(&mut self, second: u32) {
@@ -116,53 +136,62 @@ impl<W: Weight> DmCacheSmq<W> {
     }
 
     fn tick(&mut self, second: u32) {
-        if second.is_multiple_of(DEMOTION_PERIOD_SECONDS) {
-            self.cached.advance_sentinels((second / DEMOTION_PERIOD_SECONDS) as usize % 2);
-        }
-        let is_full = is_full(self.capacity, self.used, self.cached.objects());
-        let levels = if is_full { BY_SIXTEENTHS[self.cache_predictions.sixteenths()] } else { WITH_ROOM };
-        let (share, jump) = match self.hot_spot_predictions.sixteenths() {
-            0 => (4, 4),
-            1 => (2, 2),
-            _ => (1, 1),
-        };
-        self.promoted = LEVELS - levels / share;
-        self.jump = jump;
+        self.jump = self.predictions.caution();
         self.hot_spots.balance();
-        self.hot_spot_predictions = PredictionStats::default();
+        self.predictions = PredictionStats::default();
         if second.is_multiple_of(CACHE_PERIOD_SECONDS) {
             self.cached.balance();
-            self.cache_predictions = PredictionStats::default();
         }
     }
 
-    /// Records a request for a hot spot. Returns its level.
-    fn raise_level(&mut self, id: KeyId, weight: W, second: u32) -> usize {
-        let known = self.hot_spots.find(id);
-        self.hot_spot_predictions.record(known.map(|slot| self.hot_spots.level(slot)));
-        if let Some(slot) = known {
-            self.hot_spots_used = self.hot_spots_used - self.hot_spots.reweigh(slot, weight) + weight.get();
-            let lift = if self.hot_spots.is_first_in(slot, second) { self.jump } else { 0 };
-            self.hot_spots.lift(slot, lift);
-        } else {
-            self.hot_spots_used += weight.get();
-            self.hot_spots.insert(id, weight);
-        }
-        while self.hot_spots_used > self.hot_spots_max {
-            let Some((_, size)) = self.hot_spots.evict(Some(id)) else { break };
-            self.hot_spots_used -= size;
-        }
-        self.hot_spots.find(id).map_or(0, |slot| self.hot_spots.level(slot))
+    /// Records a miss of a hot spot. Returns its level.
+    fn heat(&mut self, spot: KeyId, weight: W) -> usize {
+        let known = self.hot_spots.find(spot);
+        self.predictions.record(known.map(|slot| self.hot_spots.level(slot)));
+        let slot = match known {
+            Some(slot) => self.warm(slot, weight),
+            None => self.add_spot(spot, weight),
+        };
+        self.hot_spots.level(slot)
     }
 
-    /// Makes room for a promotion, if enough can be demoted.
-    fn has_room(&mut self, weight: W) -> bool {
-        while self.used > self.capacity - weight.get() {
-            let Some((id, size)) = self.cached.evict_before_sentinel() else { return false };
-            self.used -= size;
-            self.eviction_log.record(id);
+    /// Raises a known hot spot.
+    fn warm(&mut self, slot: Slot, weight: W) -> Slot {
+        self.hot_spots_used = self.hot_spots_used - self.hot_spots.reweigh(slot, weight) + weight.get();
+        self.hot_spots.lift(slot, self.jump);
+        slot
+    }
+
+    /// Adds a hot spot, at the level of the one that it replaces.
+    fn add_spot(&mut self, spot: KeyId, weight: W) -> Slot {
+        let mut level = 0;
+        while self.hot_spots_used > self.hot_spots_max.saturating_sub(weight.get()) {
+            let Some(oldest) = self.hot_spots.oldest_below(LEVELS, None) else { break };
+            level = self.hot_spots.level(oldest);
+            self.hot_spots_used -= self.hot_spots.remove(oldest).1;
         }
-        true
+        self.hot_spots_used += weight.get();
+        self.hot_spots.insert(level, spot, weight)
+    }
+
+    /// Removes an object and records it.
+    fn evict(&mut self, slot: Slot) {
+        let (id, size) = self.cached.remove(slot);
+        self.used -= size;
+        self.eviction_log.record(id);
+    }
+
+    /// Promotes an object or, without room, has another one demoted.
+    fn promote(&mut self, id: KeyId, weight: W) {
+        let free = self.capacity - self.used;
+        if weight.get() <= free {
+            self.used += weight.get();
+            self.cached.insert(LEVELS - 1, id, weight);
+        } else if free < self.capacity / FREE_SHARE
+            && let Some(slot) = self.cached.oldest_below(DEMOTED_LEVELS, None)
+        {
+            self.evict(slot);
+        }
     }
 }
 
@@ -192,26 +221,23 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
     fn request(&mut self, request: &CacheRequest) -> bool {
         let (weight, second) = (W::of(request.size), self.seconds.of(request));
         self.pass_to(second);
-        let level = self.raise_level(request.id, weight, self.second);
-        let held = self.cached.find(request.id);
-        self.cache_predictions.record(held.map(|slot| self.cached.level(slot)));
-        if let Some(slot) = held {
-            self.used = self.used - self.cached.reweigh(slot, weight) + weight.get();
-            if self.cached.is_first_in(slot, self.second / CACHE_PERIOD_SECONDS) {
-                self.cached.lift(slot, 1);
+        let Some(slot) = self.cached.find(request.id) else {
+            let promoted = LEVELS - LEVELS / self.predictions.caution();
+            let level = self.heat(request.id / self.objects_per_spot, weight);
+            let is_copied = request.is_write && request.is_whole && weight.get() <= self.capacity - self.used;
+            if is_copied || level >= promoted {
+                self.promote(request.id, weight);
             }
-            while self.used > self.capacity {
-                let Some((id, size)) = self.cached.evict(Some(request.id)) else { break };
-                self.used -= size;
-                self.eviction_log.record(id);
-            }
-            return true;
+            return false;
+        };
+        self.used = self.used - self.cached.reweigh(slot, weight) + weight.get();
+        if self.cached.is_first_in(slot, self.second / CACHE_PERIOD_SECONDS) {
+            self.cached.lift(slot, 1);
         }
-        let needed = self.promoted + if request.is_write { self.write_extra } else { 0 };
-        if level >= needed && self.has_room(weight) {
-            self.used += weight.get();
-            self.cached.insert(request.id, weight);
+        while self.used > self.capacity {
+            let Some(other) = self.cached.oldest_below(LEVELS, Some(request.id)) else { break };
+            self.evict(other);
         }
-        false
+        true
     }
 }

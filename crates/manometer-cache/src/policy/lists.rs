@@ -83,12 +83,6 @@ impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
         self.lists[list].newest()
     }
 
-    /// The next older object of the same list.
-    #[inline]
-    pub(super) fn older(&self, slot: Slot) -> Option<Slot> {
-        self.arena.older(slot)
-    }
-
     /// The number of objects in a list.
     #[inline]
     pub(super) fn len(&self, list: usize) -> u64 {

@@ -13,6 +13,7 @@ use crate::key_id::KeyId;
 use crate::request::{CacheRequest, RequestFields};
 use crate::requests::RequestSequence;
 
+pub use dm_cache_smq::blocks_per_hot_spot;
 pub use eviction_log::EvictionLog;
 pub use time_source::TimeSource;
 

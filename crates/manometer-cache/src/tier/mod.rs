@@ -33,6 +33,8 @@ pub use block_requests::{BlockRequests, PowerOfTwoCount};
 pub use comparison::{ComparisonMetric, OriginComparison};
 pub use flows::{FlowBytes, Flows};
 pub use host::TierHostSettings;
+pub use raid_array::RaidArray;
+pub use second_level::SecondLevelCounters;
 pub use second_level::settings::{
     CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
 };

@@ -7,9 +7,12 @@ use crate::raid_level::RaidLevel;
 /// An array of equal devices.
 #[derive(Debug, Clone, Copy)]
 pub struct RaidArray {
-    pub(super) raid: RaidLevel,
-    pub(super) members: u64,
-    pub(super) chunk: u64,
+    /// The level.
+    pub raid: RaidLevel,
+    /// The number of devices.
+    pub members: u64,
+    /// The bytes of a chunk.
+    pub chunk: u64,
 }
 
 /// The default chunk size.

@@ -85,7 +85,7 @@ pub fn simulate_all(
     let scenarios: Vec<Scenario> = requested.iter().enumerate().flat_map(scenarios).collect();
     progress.add_steps(scenarios.len() as u64 * STEPS);
     let simulated = scenarios.into_par_iter().with_max_len(1).map(|Scenario { arrangement, load, group }| {
-        let TierRun { result, series, block_requests } = simulate(&arrangement, load, progress)?;
+        let TierRun { result, series, block_requests, .. } = simulate(&arrangement, load, progress)?;
         let load = load.clone();
         Ok((group, TierOutcome { arrangement, load, result, series, block_requests, comparison: None }))
     });

@@ -81,6 +81,8 @@ pub struct TierRun {
     pub series: Vec<TierInterval>,
     /// The requests that the host sent to the devices in the measured time.
     pub block_requests: BlockRequests,
+    /// The counters of the second-level cache over the whole run, where there is one.
+    pub cache: Option<SecondLevelCounters>,
 }
 
 /// Runs the simulation of an arrangement.
@@ -103,11 +105,8 @@ pub fn run_with_progress(
     let scale = arrangement.scale;
     let bytes = arrangement.origin.size.0 / scale;
     let mut arrangement = arrangement.clone();
-    if let Some(cache) = &mut arrangement.cache
-        && let Some(bucket) = cache.bucket
-    {
-        // Buckets keep their size at every scale.
-        cache.policy.set_parameter("buckets", (cache.size.0 / scale / bucket.0) as f64);
+    if let Some(cache) = &mut arrangement.cache {
+        cache.set_policy_sizes(bytes, cache.size.0 / scale);
     }
     let mut storage = TierStorage::new(arrangement.host.controller_cache.0 / scale);
     storage.add(&arrangement.devices[&arrangement.origin.device], arrangement.origin.array(), scale);
@@ -158,7 +157,8 @@ pub fn run_with_progress(
     }
     let end = run.host.storage.now().min(until);
     let series = series.finish(end, warmup, &run.counts());
-    Ok(TierRun { result: run.outcome(until), series, block_requests: run.host.block_requests })
+    let cache = run.host.second.as_ref().map(SecondLevelCache::counters);
+    Ok(TierRun { result: run.outcome(until), series, cache, block_requests: run.host.block_requests })
 }
 
 /// Wakeups between two progress reports.

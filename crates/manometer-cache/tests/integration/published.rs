@@ -37,8 +37,14 @@ fn lirs_keeps_what_table_3_1_says() {
         let choice: PolicySpec = "lirs:queue=0.4".parse().unwrap();
         let mut cache = choice.create(4, &requests, false, 1);
         for (position, key) in keys.iter().enumerate() {
-            let request =
-                CacheRequest { id: *key as u32, position: position as u32, size: 1, is_write: false, time_ns: 0 };
+            let request = CacheRequest {
+                id: *key as u32,
+                position: position as u32,
+                size: 1,
+                is_write: false,
+                is_whole: true,
+                time_ns: 0,
+            };
             cache.request(&request);
         }
         [a, b, c, d, e].into_iter().filter(|key| cache.holds(*key as u32)).collect::<Vec<_>>()

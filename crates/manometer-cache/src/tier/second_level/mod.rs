@@ -231,8 +231,14 @@ impl<'a> SecondLevelCache<'a> {
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
         let now = storage.now() * self.time_scale;
-        let request =
-            CacheRequest { id: part.id, position: self.requested, size: 1, is_write: io.is_write, time_ns: now };
+        let request = CacheRequest {
+            id: part.id,
+            position: self.requested,
+            size: 1,
+            is_write: io.is_write,
+            is_whole: part.bytes == self.block && self.settings.mode == WriteMode::WriteBack,
+            time_ns: now,
+        };
         self.requested = self.requested.wrapping_add(1);
         self.policy.request(&request);
         self.make_room(storage);

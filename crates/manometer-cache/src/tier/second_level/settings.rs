@@ -3,6 +3,7 @@
 use manometer_measure::{ByteSize, Share, Span};
 use serde::{Deserialize, Deserializer, de};
 
+use crate::policy::blocks_per_hot_spot;
 use crate::policy_spec::PolicySpec;
 use crate::raid_level::RaidLevel;
 use crate::tier::raid_array::{RaidArray, default_chunk, one_device};
@@ -136,6 +137,16 @@ impl SecondLevelSettings {
     /// The RAID array of its devices.
     pub fn array(&self) -> RaidArray {
         RaidArray { raid: self.raid, members: self.count, chunk: self.chunk.0 }
+    }
+
+    /// Sets what the policy derives from the sizes of origin and cache: buckets, which keep their size at every scale,
+    /// and hot spots.
+    pub fn set_policy_sizes(&mut self, origin_bytes: u64, cache_bytes: u64) {
+        if let Some(bucket) = self.bucket {
+            self.policy.set_parameter("buckets", (cache_bytes / bucket.0) as f64);
+        }
+        let block = self.block.0;
+        self.policy.set_parameter("spot", blocks_per_hot_spot(origin_bytes / block, cache_bytes / block) as f64);
     }
 
     /// What is wrong with the settings, if anything.

@@ -1,136 +1,97 @@
-//! dm-cache's `smq` with its levels as rows in which marks stand between objects.
+//! dm-cache's `smq` of Linux 6.1 with its levels as rows.
 
 use manometer_cache::CacheRequest;
 
 use super::traces::Object;
 use super::{Model, ModelConfig};
 
-#[derive(Clone, Copy, PartialEq)]
-enum Entry {
-    Sentinel(u32),
-    Block { id: u32, size: u64, is_hit: bool },
+#[derive(Clone, Copy)]
+struct Block {
+    id: u32,
+    size: u64,
+    is_hit: bool,
 }
 
-impl Entry {
-    fn is(&self, other: u32) -> bool {
-        matches!(self, Entry::Block { id, .. } if *id == other)
-    }
-
-    fn size(&self) -> u64 {
-        if let Entry::Block { size, .. } = self { *size } else { 0 }
-    }
-}
-
-/// Levels of entries, the oldest first.
+/// Levels of blocks, the oldest first.
 struct Queue {
-    levels: Vec<Vec<Entry>>,
+    levels: Vec<Vec<Block>>,
     top_levels: usize,
     in_top: usize,
 }
 
 impl Queue {
-    fn new(sentinels: &[u32], top_levels: usize, in_top: usize) -> Self {
-        let level: Vec<Entry> = sentinels.iter().map(|sentinel| Entry::Sentinel(*sentinel)).collect();
-        Self { levels: vec![level; 64], top_levels, in_top }
+    fn new(top_levels: usize, in_top: usize) -> Self {
+        Self { levels: vec![Vec::new(); 64], top_levels, in_top }
     }
 
     fn weight(&self) -> u64 {
-        self.levels.iter().flatten().map(Entry::size).sum()
+        self.levels.iter().flatten().map(|block| block.size).sum()
     }
 
     fn find(&self, id: u32) -> Option<(usize, usize)> {
-        let at = |level: &Vec<Entry>| level.iter().position(|entry| entry.is(id));
-        self.levels.iter().enumerate().find_map(|(level, entries)| at(entries).map(|at| (level, at)))
+        let at = |level: &Vec<Block>| level.iter().position(|block| block.id == id);
+        self.levels.iter().enumerate().find_map(|(level, blocks)| at(blocks).map(|at| (level, at)))
     }
 
-    fn blocks(&self, level: usize) -> usize {
-        self.levels[level].iter().filter(|entry| entry.size() > 0).count()
-    }
-
-    fn take_first(&mut self, level: usize, other_than: Option<u32>) -> Option<Entry> {
-        let fits = |entry: &Entry| entry.size() > 0 && !other_than.is_some_and(|id| entry.is(id));
-        let at = self.levels[level].iter().position(fits)?;
-        Some(self.levels[level].remove(at))
+    /// Takes the oldest block of the lowest of the first `levels`, and says where it was.
+    fn pop(&mut self, levels: usize, other_than: Option<u32>) -> Option<(usize, Block)> {
+        for (level, blocks) in self.levels.iter_mut().enumerate().take(levels) {
+            if let Some(at) = blocks.iter().position(|block| Some(block.id) != other_than) {
+                return Some((level, blocks.remove(at)));
+            }
+        }
+        None
     }
 
     fn requeue(&mut self, id: u32, size: u64, extra: usize) {
         let (level, at) = self.find(id).unwrap();
         self.levels[level].remove(at);
         let to = (level + extra).min(63);
-        if to > level
-            && let Some(demoted) = self.take_first(to, None)
-        {
+        if to > level && !self.levels[to].is_empty() {
+            let demoted = self.levels[to].remove(0);
             self.levels[level].push(demoted);
         }
-        self.levels[to].push(Entry::Block { id, size, is_hit: true });
-    }
-
-    fn evict_above(&mut self, limit: u64, other_than: u32) {
-        while self.weight() > limit {
-            let evicted = (0..64).find_map(|level| self.take_first(level, Some(other_than)));
-            assert!(evicted.is_some());
-        }
+        self.levels[to].push(Block { id, size, is_hit: true });
     }
 
     fn targets(&self) -> Vec<usize> {
         let spread = |objects: usize, levels: usize| {
             (0..levels).map(move |level| objects / levels + usize::from(level < objects % levels))
         };
-        let objects: usize = (0..64).map(|level| self.blocks(level)).sum();
+        let objects = self.levels.iter().flatten().count();
         let below = spread(objects.saturating_sub(self.in_top), 64 - self.top_levels);
         below.chain(spread(self.in_top, self.top_levels)).collect()
     }
 
     fn redistribute(&mut self) {
         for (level, target) in self.targets().into_iter().enumerate().take(63) {
-            while self.blocks(level) < target {
-                let Some(entry) = (level + 1..64).find_map(|above| self.take_first(above, None)) else { break };
-                self.levels[level].push(entry);
+            while self.levels[level].len() < target {
+                let Some(above) = (level + 1..64).find(|above| !self.levels[*above].is_empty()) else { break };
+                let block = self.levels[above].remove(0);
+                self.levels[level].push(block);
             }
-            while self.blocks(level) > target {
-                let youngest = self.levels[level].iter().rposition(|entry| entry.size() > 0).unwrap();
-                let entry = self.levels[level].remove(youngest);
-                self.levels[level + 1].push(entry);
+            while self.levels[level].len() > target {
+                let block = self.levels[level].pop().unwrap();
+                self.levels[level + 1].push(block);
             }
         }
     }
 
     fn clear_hits(&mut self) {
-        for entry in self.levels.iter_mut().flatten() {
-            if let Entry::Block { is_hit, .. } = entry {
-                *is_hit = false;
-            }
-        }
-    }
-}
-
-#[derive(Default)]
-struct Stats {
-    hits: u64,
-    misses: u64,
-}
-
-impl Stats {
-    fn note(&mut self, level: Option<usize>) {
-        if level.is_some_and(|level| level >= 48) { self.hits += 1 } else { self.misses += 1 }
-    }
-
-    fn share(&self) -> f64 {
-        if self.hits == 0 { 0.0 } else { self.hits as f64 / (self.hits + self.misses) as f64 }
+        self.levels.iter_mut().flatten().for_each(|block| block.is_hit = false);
     }
 }
 
 pub struct DmCacheSmq {
     capacity: u64,
-    write_extra: usize,
     requests_per_second: u32,
+    blocks_per_spot: u32,
     second: u32,
     hotspot: Queue,
     hotspot_max: u64,
     clean: Queue,
-    hotspot_stats: Stats,
-    cache_stats: Stats,
-    read_promote_level: usize,
+    /// Hits and misses of hot spots in this second.
+    stats: (u64, u64),
     level_jump: usize,
 }
 
@@ -138,74 +99,61 @@ impl DmCacheSmq {
     pub fn new(setting: ModelConfig<'_>) -> Self {
         let mean = setting.mean();
         let hotspot_max = (1024 * mean).max(setting.capacity / 4);
+        let blocks_per_spot = setting.parameters[1] as u32;
+        let in_top = (setting.capacity / mean / u64::from(blocks_per_spot)).min(hotspot_max / mean / 64);
         Self {
             capacity: setting.capacity,
-            write_extra: setting.parameters[0] as usize,
-            requests_per_second: setting.parameters[1] as u32,
+            requests_per_second: setting.parameters[0] as u32,
+            blocks_per_spot,
             second: 0,
-            hotspot: Queue::new(&[], 8, (setting.capacity / mean).min(hotspot_max / mean / 64) as usize),
+            hotspot: Queue::new(8, in_top as usize),
             hotspot_max,
-            clean: Queue::new(&[0, 1], 0, 0),
-            hotspot_stats: Stats::default(),
-            cache_stats: Stats::default(),
-            read_promote_level: 64,
-            level_jump: 1,
+            clean: Queue::new(0, 0),
+            stats: (0, 0),
+            level_jump: 4,
+        }
+    }
+
+    /// The lowest level that is promoted, and how far hot spots jump.
+    fn assess(&self) -> (usize, usize) {
+        let (hits, misses) = self.stats;
+        match if hits == 0 { 0.0 } else { hits as f64 / (hits + misses) as f64 } {
+            poor if poor < 1.0 / 16.0 => (48, 4),
+            fair if fair < 1.0 / 8.0 => (32, 2),
+            _ => (0, 1),
         }
     }
 
     fn tick(&mut self) {
-        if self.second.is_multiple_of(60) {
-            let sentinel = Entry::Sentinel(self.second / 60 % 2);
-            for level in &mut self.clean.levels {
-                level.retain(|entry| *entry != sentinel);
-                level.push(sentinel);
-            }
-        }
-        const TABLE: [usize; 17] = [1, 1, 1, 2, 4, 6, 7, 8, 7, 6, 4, 4, 3, 3, 2, 2, 1];
-        let objects = self.held().len() as f64;
-        let is_full = objects > 0.0
-            && self.capacity as f64 - self.clean.weight() as f64 + 1e-9 < self.clean.weight() as f64 / objects;
-        let threshold = if is_full { TABLE[(self.cache_stats.share() * 16.0) as usize] } else { 32 };
-        let share = self.hotspot_stats.share();
-        self.level_jump = if share < 1.0 / 16.0 {
-            4
-        } else if share < 1.0 / 8.0 {
-            2
-        } else {
-            1
-        };
-        self.read_promote_level = 64 - threshold / self.level_jump;
-        self.hotspot.clear_hits();
+        self.level_jump = self.assess().1;
+        self.stats = (0, 0);
         self.hotspot.redistribute();
-        self.hotspot_stats = Stats::default();
-        if self.second.is_multiple_of(10) {
+        if self.second.is_multiple_of(60) {
             self.clean.clear_hits();
             self.clean.redistribute();
-            self.cache_stats = Stats::default();
         }
     }
 
     fn heat(&mut self, id: u32, size: u64) -> usize {
-        let found = self.hotspot.find(id);
-        self.hotspot_stats.note(found.map(|(level, _)| level));
-        match found {
-            Some((level, at)) => {
-                let was_hit = matches!(self.hotspot.levels[level][at], Entry::Block { is_hit: true, .. });
-                self.hotspot.requeue(id, size, if was_hit { 0 } else { self.level_jump });
+        let Some((level, _)) = self.hotspot.find(id) else {
+            self.stats.1 += 1;
+            let mut level = 0;
+            while self.hotspot.weight() + size > self.hotspot_max {
+                match self.hotspot.pop(64, None) {
+                    Some((popped, _)) => level = popped,
+                    None => break,
+                }
             }
-            None => self.hotspot.levels[0].push(Entry::Block { id, size, is_hit: false }),
+            self.hotspot.levels[level].push(Block { id, size, is_hit: false });
+            return level;
+        };
+        if level >= 48 {
+            self.stats.0 += 1
+        } else {
+            self.stats.1 += 1
         }
-        self.hotspot.evict_above(self.hotspot_max, id);
+        self.hotspot.requeue(id, size, self.level_jump);
         self.hotspot.find(id).unwrap().0
-    }
-
-    fn demote_above(&mut self, limit: u64) -> bool {
-        while self.clean.weight() > limit {
-            let oldest = self.clean.levels.iter_mut().find(|level| level.first().is_some_and(|entry| entry.size() > 0));
-            let Some(level) = oldest else { return false };
-            level.remove(0);
-        }
-        true
     }
 }
 
@@ -216,32 +164,31 @@ impl Model for DmCacheSmq {
             self.second += 1;
             self.tick();
         }
-        let level = self.heat(id, size);
-        let found = self.clean.find(id);
-        self.cache_stats.note(found.map(|(level, _)| level));
-        if let Some((level, at)) = found {
-            if let Entry::Block { size: old, is_hit: false, .. } = &mut self.clean.levels[level][at] {
-                *old = size;
-                self.clean.requeue(id, size, 1);
+        if let Some((level, at)) = self.clean.find(id) {
+            if self.clean.levels[level][at].is_hit {
+                self.clean.levels[level][at].size = size;
             } else {
-                self.clean.levels[level][at] = Entry::Block { id, size, is_hit: true };
+                self.clean.requeue(id, size, 1);
             }
-            self.clean.evict_above(self.capacity, id);
+            while self.clean.weight() > self.capacity {
+                self.clean.pop(64, Some(id)).unwrap();
+            }
             return true;
         }
-        let needed = self.read_promote_level + if request.is_write { self.write_extra } else { 0 };
-        if level >= needed && self.demote_above(self.capacity - size) {
-            self.clean.levels[0].push(Entry::Block { id, size, is_hit: false });
+        let free = self.capacity - self.clean.weight();
+        let (promote_level, _) = self.assess();
+        let is_hot = self.heat(id / self.blocks_per_spot, size) >= promote_level;
+        if is_hot || request.is_write && size <= free {
+            if size <= free {
+                self.clean.levels[63].push(Block { id, size, is_hit: false });
+            } else if free < self.capacity / 4 {
+                self.clean.pop(32, None);
+            }
         }
         false
     }
 
     fn held(&self) -> Vec<Object> {
-        let blocks = self.clean.levels.iter().flatten();
-        blocks
-            .filter_map(
-                |entry| if let Entry::Block { id, size, .. } = entry { Some((u64::from(*id), *size)) } else { None },
-            )
-            .collect()
+        self.clean.levels.iter().flatten().map(|block| (u64::from(block.id), block.size)).collect()
     }
 }

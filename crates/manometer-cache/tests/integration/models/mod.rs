@@ -150,7 +150,8 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
     fast.record_evictions();
     for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
         let (id, position) = (*id as u32, position as u32);
-        let request = CacheRequest { id, position, size: *size, is_write: writes(position), time_ns: 0 };
+        let request =
+            CacheRequest { id, position, size: *size, is_write: writes(position), is_whole: true, time_ns: 0 };
         let was_held = fast.holds(id);
         let is_hit = fast.request(&request);
         prop_assert_eq!(
@@ -320,7 +321,7 @@ proptest! {
     /// Over as many requests as those need that work by generations, periods or seconds.
     #[test]
     fn over_many_requests_dm_cache_does_as_its_models(capacity in 1_u64..=100, objects in traces::very_long()) {
-        for text in ["dm-cache-mq:rate=1", "dm-cache-mq:rate=2:read=0", "dm-cache-smq:rate=4", "dm-cache-smq:rate=20"] {
+        for text in ["dm-cache-mq:rate=1", "dm-cache-mq:rate=2:read=0", "dm-cache-smq:rate=4", "dm-cache-smq:rate=20:spot=4"] {
             agree(text, capacity, &objects, false)?;
         }
     }
