@@ -16,14 +16,18 @@ const ORDERLY_END_NS: u64 = 2_500_000_000;
 const POLL_NS: u64 = 20_000_000;
 
 /// A running guard. It ends soon after it is dropped or this process is killed.
-pub(crate) struct Guard {
+#[derive(Debug)]
+pub struct Guard {
     child: Child,
     stdin: Option<ChildStdin>,
 }
 
 impl Guard {
     /// Starts a guard of `program`, in a group of its own: signals of the terminal are for others.
-    pub(crate) fn start(program: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(program: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg(VERB).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn()?;
@@ -31,12 +35,15 @@ impl Guard {
     }
 
     /// Its process id.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Has the guard end what carries `mark`.
-    pub(crate) fn watch(&mut self, mark: &ProcessMark) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The guard has ended.
+    pub fn watch(&mut self, mark: &ProcessMark) -> io::Result<()> {
         let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{}", mark.text())?;
         stdin.flush()

@@ -5,6 +5,7 @@
 //! manometer report recording
 //! ```
 
+mod array;
 mod backpath;
 mod cache;
 mod cluster;
@@ -22,6 +23,7 @@ mod init;
 mod io;
 mod junit;
 mod kv;
+mod lab;
 mod latency;
 mod man;
 mod metrics;
@@ -80,6 +82,8 @@ verbs::verbs! {
     Replay => replay,
     Trace => trace,
     Cache => cache,
+    Array => array,
+    Lab => lab,
     Import => import,
     Engines => engines,
     #[cfg(feature = "rlsm")]

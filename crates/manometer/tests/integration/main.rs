@@ -22,6 +22,7 @@ mod init;
 mod interleaved;
 mod io;
 mod isolate;
+mod lab;
 mod liveness;
 mod manual;
 mod manual_commands;

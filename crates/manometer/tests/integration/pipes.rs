@@ -60,6 +60,8 @@ const COMMANDS: &[&str] = &[
     "complete zsh",
     "complete bash",
     "man OUT",
+    "array status",
+    "lab guest",
     "worker",
 ];
 

@@ -102,6 +102,7 @@ pub const COMMANDS: &[Command] = &[
     runs("manometer prepare my.toml --dry-run", &["Preparation"]),
     runs("manometer prepare my.toml", &["writer"]),
     runs("manometer run my.toml", &["Report: manometer-runs/"]),
+    runs("manometer array status", &["array"]),
     runs("manometer experiments", &["quick", "thesis"]),
     runs("manometer experiments quick > my.toml", &[]).instead(&[("my.toml", "quick.toml")]),
     runs("manometer init my.toml --engine lmdb --neighbour backup --time 10m --yes", &[])
@@ -170,11 +171,16 @@ pub const COMMANDS: &[Command] = &[
 /// The shipped experiments in a few seconds.
 const SHORT_PLAN: &str = "--set primary.records=1000 --set plan.warmup=1s --set plan.rounds=5 --set plan.block=600ms --set plan.washout=200ms BYTES";
 
+const ARRAYS: &str = "needs three disks, or a guest and some 20 s; lab.rs runs all of them in guests";
 const MOUNTS: &str = "mounts a file system until it is interrupted; backpath.rs runs it";
 const CLUSTER: &str = "needs the Python package and hosts; python/tests/test_cluster*.py run it";
 
 /// The commands that do not run in a test, with the reason.
 pub const NOT_RUN: &[(&str, &str)] = &[
+    ("manometer array create mine.toml --origin /dev/sdb,/dev/sdc --cache /dev/nvme1n1 --mount /mnt/array", ARRAYS),
+    ("manometer array destroy mine", ARRAYS),
+    ("manometer lab counts requests.csv --array mine.toml --cache-share 0.05,0.2", ARRAYS),
+    ("manometer lab run my-experiment.toml --array mine.toml --out recording", ARRAYS),
     ("manometer backpath mount src /mnt/src", MOUNTS),
     ("manometer backpath mount src /mnt/src --without-cache", MOUNTS),
     ("manometer backpath mount redis://127.0.0.1:6379/0 /mnt/store", MOUNTS),
@@ -225,4 +231,4 @@ pub const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// How many do not run.
-pub const NOT_RUN_COUNT: usize = 23;
+pub const NOT_RUN_COUNT: usize = 27;

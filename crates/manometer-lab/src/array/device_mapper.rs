@@ -1,0 +1,22 @@
+//! Devices of the device mapper.
+
+use std::path::{Path, PathBuf};
+
+use super::journal::ArrayJournal;
+use super::undo::Undo;
+use crate::{LabError, program};
+
+/// The unit of tables.
+pub(super) const SECTOR_BYTES: u64 = 512;
+
+/// The table of a part of a device.
+pub(super) fn linear(device: &Path, offset: u64, bytes: u64) -> String {
+    format!("0 {} linear {} {}", bytes / SECTOR_BYTES, device.display(), offset / SECTOR_BYTES)
+}
+
+/// Creates a device of the device mapper.
+pub(super) fn create_device(name: &str, table: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+    program::run("dmsetup", &["create", name, "--table", table])?;
+    journal.record(Undo::run(&["dmsetup", "remove", "--retry", name]))?;
+    Ok(Path::new("/dev/mapper").join(name))
+}

@@ -1,0 +1,162 @@
+//! The devices of an array: block devices, and files behind loop devices.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use manometer_experiment::prepare::erase::DiskFacts;
+
+use super::device_mapper::{create_device, linear};
+use super::journal::ArrayJournal;
+use super::spec::{ArraySpec, MemberSizes};
+use super::undo::Undo;
+use crate::{LabError, program};
+
+/// What a file or device for an array is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MemberKind {
+    /// A file that is created.
+    NewFile,
+    /// A file whose content may be lost.
+    File,
+    /// A block device of at least the needed size, which is cut to it.
+    Device { bytes: u64 },
+}
+
+/// A device in its place.
+#[derive(Debug)]
+pub(super) struct Member {
+    path: PathBuf,
+    kind: MemberKind,
+    /// The size that the array needs of it.
+    bytes: u64,
+    /// Whether what it holds may be lost.
+    erase: bool,
+}
+
+/// All devices of an array.
+#[derive(Debug)]
+pub(super) struct Members {
+    pub origin: Vec<Member>,
+    pub cache: Vec<Member>,
+}
+
+impl Members {
+    /// Whether all of them read as zeros.
+    pub fn are_new(&self) -> bool {
+        self.origin.iter().chain(&self.cache).all(|member| member.kind == MemberKind::NewFile)
+    }
+}
+
+/// Checks all devices, and changes nothing.
+pub(super) fn check_all(spec: &ArraySpec) -> Result<Members, LabError> {
+    let sizes = MemberSizes::of(&spec.arrangement)?;
+    let check = |paths: &[PathBuf], bytes: u64| -> Result<Vec<Member>, LabError> {
+        paths.iter().map(|path| check(path, bytes, spec.erase)).collect()
+    };
+    Ok(Members { origin: check(&spec.origin, sizes.origin)?, cache: check(&spec.cache, sizes.cache)? })
+}
+
+fn check(path: &Path, bytes: u64, erase: bool) -> Result<Member, LabError> {
+    let refuse = |reason: String| Err(LabError::Refused(format!("{}: {reason}", path.display())));
+    let member = |kind| Ok(Member { path: path.to_owned(), kind, bytes, erase });
+    let Ok(facts) = fs::metadata(path) else {
+        return match path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).is_dir() {
+            true => member(MemberKind::NewFile),
+            false => refuse("its directory does not exist".to_owned()),
+        };
+    };
+    if facts.file_type().is_block_device() {
+        let disk = DiskFacts::read(path).map_err(|error| LabError::Refused(error.to_string()))?;
+        return match device_refusal(&disk, bytes, erase) {
+            Some(reason) => refuse(reason),
+            None => member(MemberKind::Device { bytes: disk.size_bytes }),
+        };
+    }
+    if !facts.is_file() {
+        return refuse("it is neither a file nor a block device".to_owned());
+    }
+    if facts.size() > 0 && !erase {
+        return refuse("the file holds data; if they are not needed, add `--erase`".to_owned());
+    }
+    member(MemberKind::File)
+}
+
+/// Why a block device with these `facts` is not taken.
+fn device_refusal(facts: &DiskFacts, bytes: u64, erase: bool) -> Option<String> {
+    let list = |names: &[String]| names.join(", ");
+    if facts.read_only {
+        return Some("it is read-only".to_owned());
+    }
+    if facts.size_bytes < bytes {
+        return Some(format!(
+            "it has {} bytes, and the arrangement needs {bytes}: raise its `scale`, or lower its sizes",
+            facts.size_bytes
+        ));
+    }
+    if !facts.mounted_at.is_empty() {
+        return Some(format!("it is mounted ({}); unmount it if it is not needed", list(&facts.mounted_at)));
+    }
+    if !facts.holders.is_empty() {
+        return Some(format!("other devices use it ({}); stop them if they are not needed", list(&facts.holders)));
+    }
+    if let Some(reason) = &facts.busy {
+        return Some(format!("it cannot be opened exclusively ({reason}): it is in use"));
+    }
+    let content = match (&facts.signature, facts.partitions.as_slice()) {
+        (Some(signature), _) => Some(signature.clone()),
+        (None, [_, ..]) => Some(format!("partitions ({})", list(&facts.partitions))),
+        (None, []) => facts.edges_hold_data.then(|| "data".to_owned()),
+    };
+    content.filter(|_| !erase).map(|content| format!("it holds {content}; if they are not needed, add `--erase`"))
+}
+
+/// Makes block devices of the members, each of the size that is needed.
+pub(super) fn attach(
+    members: &[Member],
+    level: &str,
+    name: &str,
+    journal: &mut ArrayJournal,
+) -> Result<Vec<PathBuf>, LabError> {
+    let attach_one = |(at, member): (usize, &Member)| member.attach(&format!("manometer-{name}-{level}-{at}"), journal);
+    members.iter().enumerate().map(attach_one).collect()
+}
+
+impl Member {
+    fn attach(&self, name: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+        let path = self.path.display().to_string();
+        match self.kind {
+            MemberKind::Device { bytes } => {
+                if self.erase {
+                    program::run("wipefs", &["--all", "--quiet", &path])?;
+                }
+                if bytes == self.bytes { Ok(self.path.clone()) } else { self.cut(name, journal) }
+            }
+            MemberKind::NewFile => {
+                journal.record(Undo::RemoveFile { file: self.path.clone() })?;
+                let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
+                file.and_then(|file| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
+                attach_loop(&path, journal)
+            }
+            MemberKind::File => {
+                // Emptied first: what it held would pass for signatures and data.
+                let file = OpenOptions::new().write(true).truncate(true).open(&self.path);
+                file.and_then(|file| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
+                attach_loop(&path, journal)
+            }
+        }
+    }
+
+    /// The first part of a larger device.
+    fn cut(&self, name: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+        create_device(name, &linear(&self.path, 0, self.bytes), journal)
+    }
+}
+
+/// Attaches a file to a loop device, which passes requests on without caching them.
+fn attach_loop(file: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+    let device = program::run("losetup", &["--find", "--show", "--direct-io=on", file])?;
+    let device = device.trim().to_owned();
+    journal.record(Undo::run(&["losetup", "--detach", &device]))?;
+    Ok(PathBuf::from(device))
+}

@@ -1,0 +1,91 @@
+//! Builds an arrangement on this host: md arrays, bcache or dm-cache, and a file system.
+//!
+//! The arrangement is the file that the simulation reads ([`manometer_cache::tier::Arrangement`]); the sizes that it gives,
+//! divided by its `scale`, are those of the devices. Every step is recorded with its reverse before the next one begins, so
+//! that a failure, a kill or [`destroy`] takes back all of them, from the last to the first.
+
+mod bcache;
+mod block_device;
+mod built_array;
+mod counters;
+mod device_mapper;
+mod dm_cache;
+mod file_system;
+mod journal;
+mod md;
+mod member;
+mod requirements;
+mod spec;
+mod undo;
+
+pub use self::bcache::data_bytes as bcache_data_bytes;
+pub use self::built_array::{BuiltArray, CacheKind};
+pub use self::counters::{ArrayCounters, CacheCounters, DeviceTraffic};
+pub use self::file_system::FileSystem;
+pub use self::journal::{STATE_DIRECTORY, names};
+pub use self::spec::{ArraySpec, cache_kind, check, device_sizes, differences};
+
+use self::journal::ArrayJournal;
+use self::spec::MemberSizes;
+use crate::LabError;
+
+/// Builds an array. What it can check is checked before anything is changed; after a failure every step is undone.
+///
+/// # Errors
+/// The request is wrong, a program is missing, or a step failed.
+pub fn create(spec: &ArraySpec) -> Result<BuiltArray, LabError> {
+    spec.check()?;
+    requirements::check(spec)?;
+    let members = member::check_all(spec)?;
+    let mut journal = ArrayJournal::begin(&spec.name)?;
+    match build(spec, &members, &mut journal) {
+        Ok(()) => Ok(journal.array().clone()),
+        Err(error) => Err(journal.undo_after(error)),
+    }
+}
+
+fn build(spec: &ArraySpec, members: &member::Members, journal: &mut ArrayJournal) -> Result<(), LabError> {
+    let arrangement = &spec.arrangement;
+    let sizes = MemberSizes::of(arrangement)?;
+    let origin = member::attach(&members.origin, "origin", &spec.name, journal)?;
+    journal.array_mut().origin = origin.clone();
+    let origin = md::combine(&origin, arrangement.origin.array(), sizes.origin_share, members.are_new(), journal)?;
+    let mut device = origin;
+    if let Some(settings) = &arrangement.cache {
+        let cache = member::attach(&members.cache, "cache", &spec.name, journal)?;
+        journal.array_mut().cache_devices = cache.clone();
+        let cache = md::combine(&cache, settings.array(), sizes.cache_share, members.are_new(), journal)?;
+        let kind = cache_kind(settings)?;
+        journal.array_mut().cache = Some(kind);
+        device = match kind {
+            CacheKind::Bcache => bcache::build(settings, &device, &cache, journal)?,
+            CacheKind::DmCache => {
+                dm_cache::build(settings, settings.size.0 / arrangement.scale, &spec.name, &device, &cache, journal)?
+            }
+        };
+    }
+    journal.array_mut().device = Some(device.clone());
+    if let Some((file_system, point)) = &spec.mount {
+        file_system::mount(*file_system, &device, point, journal)?;
+        journal.array_mut().mounted_at = Some(point.clone());
+    }
+    journal.save()
+}
+
+/// An array that was created, and its counters.
+///
+/// # Errors
+/// There is none of this name, or a counter cannot be read.
+pub fn status(name: &str) -> Result<(BuiltArray, ArrayCounters), LabError> {
+    let journal = ArrayJournal::read(name)?;
+    let counters = counters::read(journal.array())?;
+    Ok((journal.array().clone(), counters))
+}
+
+/// Takes an array apart: what is on it is lost.
+///
+/// # Errors
+/// There is none of this name, or a step could not be undone; then the rest is kept for another try.
+pub fn destroy(name: &str) -> Result<(), LabError> {
+    ArrayJournal::read(name)?.undo()
+}

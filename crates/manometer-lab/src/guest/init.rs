@@ -1,0 +1,117 @@
+//! The first process of a guest.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use rustix::mount::{MountFlags, mount};
+use rustix::system::{RebootCommand, reboot, uname};
+
+use super::machine::{RESULT, SHARE, TASK};
+use super::modules;
+use super::task::{GuestResult, GuestTask, Work};
+use crate::LabError;
+use crate::array::{self, ArraySpec, CacheKind, FileSystem};
+use crate::replay::replay;
+
+/// The array's name in a guest.
+const ARRAY: &str = "lab";
+
+/// bcache brings its counters up to date this often, and a little more.
+const ACCOUNTING_NS: u64 = 14_000_000_000;
+
+/// Does the task of the directory that the host named, writes the result there, and powers the guest off.
+///
+/// # Errors
+/// This process is not the first one of a guest.
+pub fn run() -> Result<(), LabError> {
+    let Some(share) = std::env::var_os(SHARE).map(PathBuf::from).filter(|_| std::process::id() == 1) else {
+        return Err(LabError::Refused(
+            "this verb is for the first process of a guest: take `manometer lab run`".into(),
+        ));
+    };
+    let _off = PowerOff;
+    // The kernel's first process has no group, and programs ask for theirs.
+    let _ = rustix::process::setsid();
+    let outcome = enter(&share).and_then(|()| work(&share)).map_err(|error| error.to_string());
+    let text = serde_json::to_vec(&outcome).unwrap_or_default();
+    let path = share.join(RESULT);
+    fs::write(&path, text).map_err(LabError::at(path))
+}
+
+/// Powers off even after a panic, whose message is on the console by then.
+struct PowerOff;
+
+impl Drop for PowerOff {
+    fn drop(&mut self) {
+        rustix::fs::sync();
+        let _ = reboot(RebootCommand::PowerOff);
+    }
+}
+
+/// Mounts what programs need. The host's files are readable, and `share` is writable.
+fn enter(share: &Path) -> Result<(), LabError> {
+    let new = |kind: &str, point: &Path, options: &str| -> Result<(), LabError> {
+        let options = CString::new(options).map_err(io::Error::other).map_err(LabError::at(point))?;
+        let mounted = mount("none", point, kind, MountFlags::empty(), options.as_c_str());
+        mounted.map_err(io::Error::from).map_err(LabError::at(point))
+    };
+    new("proc", Path::new("/proc"), "")?;
+    new("sysfs", Path::new("/sys"), "")?;
+    new("tmpfs", Path::new("/run"), "")?;
+    new("hostfs", share, &share.display().to_string())?;
+    let release = uname().release().to_string_lossy().into_owned();
+    modules::load(&release, Path::new("/run/modules"))
+}
+
+fn work(share: &Path) -> Result<GuestResult, LabError> {
+    let path = share.join(TASK);
+    let bytes = fs::read(&path).map_err(LabError::at(&path))?;
+    let task: GuestTask = serde_json::from_slice(&bytes).map_err(io::Error::other).map_err(LabError::at(path))?;
+    let arrangement = task.array.load()?;
+    let origins = arrangement.origin.count as usize;
+    let mut origin = disks()?;
+    let cache = origin.split_off(origins.min(origin.len()));
+    let mount = match &task.work {
+        Work::Command { mount, .. } => Some((FileSystem::Ext4, mount.clone())),
+        Work::Replay { .. } => None,
+    };
+    let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount, erase: false };
+    let built = array::create(&spec)?;
+    let (_, before) = array::status(ARRAY)?;
+    let device = built.device.clone().unwrap_or_default();
+    let since_ns = MonotonicClock.now_ns();
+    let status = match &task.work {
+        Work::Replay { requests, times } => replay(requests, &device, times).map(|()| None)?,
+        Work::Command { words, log, .. } => command(words, log).map(Some)?,
+    };
+    let seconds = (MonotonicClock.now_ns() - since_ns) as f64 / 1e9;
+    if built.cache == Some(CacheKind::Bcache) {
+        MonotonicClock.sleep(ACCOUNTING_NS);
+    }
+    let (array, after) = array::status(ARRAY)?;
+    let kernel = uname().release().to_string_lossy().into_owned();
+    Ok(GuestResult { kernel, array, before, after, seconds, status })
+}
+
+fn command(words: &[String], log: &Path) -> Result<i32, LabError> {
+    let output = File::create(log).map_err(LabError::at(log))?;
+    let errors = output.try_clone().map_err(LabError::at(log))?;
+    let program = words.first().map_or("", String::as_str);
+    let mut command = Command::new(program);
+    command.args(words.iter().skip(1)).stdin(Stdio::null()).stdout(output).stderr(errors);
+    let status = command.status().map_err(LabError::at(program))?;
+    Ok(status.code().unwrap_or(-1))
+}
+
+/// The guest's disks, in order.
+fn disks() -> Result<Vec<PathBuf>, LabError> {
+    let entries = fs::read_dir("/dev").map_err(LabError::at("/dev"))?;
+    let is_disk = |path: &PathBuf| path.to_str().is_some_and(|path| path.starts_with("/dev/ubd"));
+    let mut disks: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_disk).collect();
+    disks.sort_unstable();
+    Ok(disks)
+}

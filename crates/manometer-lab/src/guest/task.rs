@@ -1,0 +1,113 @@
+//! What a guest is to do, and what came of it.
+
+use std::path::PathBuf;
+
+use manometer_cache::tier::{Arrangement, WriteMode};
+use manometer_measure::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+use crate::array::{ArrayCounters, BuiltArray};
+
+/// An arrangement's file, and what is changed of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrangementChoice {
+    /// The file.
+    pub file: PathBuf,
+    /// Other sizes of origin and cache, at scale 1 and with one device each.
+    pub sizes: Option<(u64, u64)>,
+    /// Another handling of writes: `write-back`, `write-through`, `write-around`.
+    pub mode: Option<String>,
+}
+
+impl ArrangementChoice {
+    /// Reads the file and changes it.
+    ///
+    /// # Errors
+    /// The file, what is wrong with it, and what would be right.
+    pub fn load(&self) -> Result<Arrangement, LabError> {
+        let refuse = |text: String| LabError::Refused(text);
+        let mut arrangement = Arrangement::load(&self.file).map_err(|error| refuse(error.to_string()))?;
+        if let Some((origin_bytes, cache_bytes)) = self.sizes {
+            let origin = &mut arrangement.origin;
+            arrangement.scale = 1;
+            (origin.size, origin.count) = (ByteSize(origin_bytes), 1);
+            origin.raid = manometer_cache::RaidLevel::None;
+            if let Some(cache) = &mut arrangement.cache {
+                (cache.size, cache.count) = (ByteSize(cache_bytes), 1);
+                cache.raid = manometer_cache::RaidLevel::None;
+            }
+        }
+        if let (Some(mode), Some(cache)) = (&self.mode, &mut arrangement.cache) {
+            cache.mode = write_mode(mode)
+                .ok_or_else(|| refuse(format!("`{mode}` is not `write-back`, `write-through` or `write-around`")))?;
+        }
+        let checked = arrangement.validate();
+        checked.map_err(|text| refuse(format!("{}: {text}", self.file.display())))?;
+        Ok(arrangement)
+    }
+}
+
+fn write_mode(name: &str) -> Option<WriteMode> {
+    match name {
+        "write-back" => Some(WriteMode::WriteBack),
+        "write-through" => Some(WriteMode::WriteThrough),
+        "write-around" => Some(WriteMode::WriteAround),
+        _ => None,
+    }
+}
+
+/// What is done on the array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Requests are replayed on the device itself, one at a time.
+    Replay {
+        /// The requests ([`crate::replay::requests`]).
+        requests: PathBuf,
+        /// Gets the time at which each of them ended.
+        times: PathBuf,
+    },
+    /// A command runs on the array's file system, which is ext4.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// Where the file system is mounted.
+        mount: PathBuf,
+        /// Gets its output and its errors.
+        log: PathBuf,
+    },
+}
+
+/// What a guest is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestTask {
+    /// The array that it builds of its disks: the origin's come first.
+    pub array: ArrangementChoice,
+    /// What it does there.
+    pub work: Work,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GuestResult {
+    /// The guest's kernel.
+    pub kernel: String,
+    /// The array.
+    pub array: BuiltArray,
+    /// The counters before the work.
+    pub before: ArrayCounters,
+    /// The counters after it.
+    pub after: ArrayCounters,
+    /// How long the work took, in the guest.
+    pub seconds: f64,
+    /// The exit status of a command.
+    pub status: Option<i32>,
+}
+
+impl GuestResult {
+    /// What the work added to the counters.
+    pub fn counters(&self) -> ArrayCounters {
+        self.after.since(&self.before)
+    }
+}

@@ -1,0 +1,242 @@
+//! `manometer array` and `manometer lab`: real md, bcache and dm-cache in user-mode-linux.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use manometer_lab::guest::{ArrangementChoice, GuestMachine, GuestResult, GuestTask, KERNEL, Work};
+use manometer_measure::ByteSize;
+use manometer_testing::{Cause, repository_file, skip};
+
+use crate::support::Scene;
+
+/// An arrangement of `count` disks as `raid`, with the lines of `cache`.
+fn arrangement(scene: &Scene, name: &str, raid: &str, count: u64, size: &str, cache: &str) {
+    let origin = format!(
+        "[origin]\ndevice = \"hdd\"\ncount = {count}\nraid = \"{raid}\"\nchunk = \"64KiB\"\nsize = \"{size}\"\n"
+    );
+    let cache = if cache.is_empty() { String::new() } else { format!("[cache]\ndevice = \"ssd\"\n{cache}") };
+    let files = "devices = \"devices.toml\"\nworkloads = \"workloads.toml\"\n[host]\nram = \"1GiB\"\n";
+    scene.write(name, &format!("{files}{origin}{cache}"));
+    for file in ["devices.toml", "workloads.toml"] {
+        fs::copy(repository_file("arrangements").join(file), scene.path(file)).unwrap();
+    }
+}
+
+const BCACHE: &str = "policy = \"bcache\"\nsize = \"40MiB\"\nblock = \"4KiB\"\nbucket = \"64KiB\"\nclean_above = 0.1\n";
+const DM_CACHE: &str = "policy = \"dm-cache-smq\"\nsize = \"16MiB\"\nblock = \"32KiB\"\n";
+
+/// Whether this host can run guests with arrays; a test without them says why.
+#[track_caller]
+fn can_run_guests() -> bool {
+    if !cfg!(target_arch = "x86_64") {
+        skip(Cause::Processor, "user-mode-linux is for x86-64");
+        return false;
+    }
+    let programs = [KERNEL, "modprobe", "mdadm", "make-bcache", "dmsetup", "mkfs.ext4", "losetup", "blkid"];
+    let is_missing = |program: &&str| {
+        let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+        !directories.iter().any(|directory| Path::new(directory).join(program).exists())
+    };
+    if let Some(missing) = programs.iter().find(|program| is_missing(program)) {
+        skip(Cause::Program, format_args!("{missing} is not installed"));
+        return false;
+    }
+    true
+}
+
+/// Runs the lines of `script` in a guest, on the file system of an array of the arrangement `name`. Returns the result and
+/// what they printed.
+fn in_guest(scene: &Scene, name: &str, disks: &[u64], script: &str) -> (GuestResult, String) {
+    let program = Path::new(env!("CARGO_BIN_EXE_manometer"));
+    let machine = GuestMachine::new(program, &scene.path("."), ByteSize(256 << 20), Duration::from_secs(600)).unwrap();
+    let array = ArrangementChoice { file: scene.path(name), sizes: None, mode: None };
+    let script = format!("manometer() {{ {} \"$@\"; }}\n{script}", program.display());
+    let words = ["sh", "-eu", "-c", &script].map(str::to_owned).to_vec();
+    let log = machine.shared("log");
+    let work = Work::Command { words, mount: "/run/array".into(), log: log.clone() };
+    let result = machine.run(&GuestTask { array, work }, disks, &AtomicBool::new(false)).unwrap();
+    let log = fs::read_to_string(log).unwrap();
+    assert_eq!(result.status, Some(0), "{log}");
+    (result, log)
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Lines that fail while anything of an array is there.
+const NOTHING_IS_LEFT: &str = "set -x; test \"$(ls /run/manometer/arrays)\" = lab.json; test -z \"$(losetup --list)\"
+    test ! -e /sys/block/md100; ! ls /sys/block | grep -E 'dm-|bcache'; ! ls /sys/fs/bcache | grep -e -";
+
+#[test]
+fn arrays_of_every_kind_hold_data_and_leave_nothing() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "plain.toml", "none", 1, "600MiB", "");
+    for (name, raid, count) in
+        [("r0.toml", "raid0", 2), ("r1.toml", "raid1", 2), ("r5.toml", "raid5", 3), ("r10.toml", "raid10", 4)]
+    {
+        arrangement(&scene, name, raid, count, "32MiB", "");
+    }
+    arrangement(&scene, "bcache.toml", "raid5", 3, "32MiB", BCACHE);
+    arrangement(&scene, "dm.toml", "raid0", 2, "32MiB", DM_CACHE);
+    let at = scene.path(".").display().to_string();
+    let script = format!(
+        "cd /run/array
+        try() {{ # arrangement, disks, cache
+            manometer array create {at}/$1.toml --origin $2 ${{3:+--cache $3}} --name x --mount /run/array/m --file-system ext4
+            head -c 3000000 /dev/urandom > m/data; sync; echo 3 > /proc/sys/vm/drop_caches
+            sha256sum < m/data > 1; manometer array status x; sha256sum < m/data > 2; cmp 1 2
+            manometer array destroy x
+            test ! -e m; test ! -e a; test ! -e d
+        }}
+        try r0 a,b; try r1 a,b; try r5 a,b,c; try r10 a,b,c,d
+        try bcache a,b,c d; try dm a,b d
+        {NOTHING_IS_LEFT}"
+    );
+    let (result, log) = in_guest(&scene, "plain.toml", &[600 * MIB], &script);
+    assert_eq!(log.matches("x is taken apart.").count(), 6, "{log}");
+    let written = result.counters().devices[0].written_bytes;
+    assert!(written > 6 * 3_000_000, "{written}");
+}
+
+#[test]
+fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "plain.toml", "none", 1, "600MiB", "");
+    arrangement(&scene, "dm.toml", "raid0", 2, "32MiB", DM_CACHE);
+    arrangement(&scene, "few.toml", "raid0", 2, "32MiB", &BCACHE.replace("64KiB", "512KiB"));
+    arrangement(&scene, "bcache.toml", "raid0", 2, "32MiB", BCACHE);
+    let at = scene.path(".").display().to_string();
+    let script = format!(
+        "cd /run/array
+        fails() {{ status=0; manometer array \"$@\" 2>&1 || status=$?; echo \"status $status\"; }}
+        fails create {at}/few.toml --origin a,b --cache c; ls
+        fails create {at}/bcache.toml --origin a,b --cache c --mount /proc/no; ls; ls /sys/fs/bcache
+        echo precious > p
+        fails create {at}/dm.toml --origin a,p --cache c; cat p; ls
+        fails create {at}/dm.toml --origin a,a --cache c
+        fails create {at}/dm.toml --origin a,b
+        manometer array create {at}/dm.toml --origin a,b --cache c --name one
+        fails create {at}/dm.toml --origin e,f --cache g --name one
+        head -c 100000 /dev/urandom > /dev/mapper/manometer-one
+        fails create {at}/dm.toml --origin /dev/mapper/manometer-one,f --cache g --name two
+        exec 9< /dev/mapper/manometer-one
+        fails destroy one
+        exec 9<&-
+        manometer array destroy one
+        fails destroy one
+        {NOTHING_IS_LEFT}; ls"
+    );
+    let (_, log) = in_guest(&scene, "plain.toml", &[600 * MIB], &script);
+    for words in [
+        "bcache needs 513 buckets",
+        "p: the file holds data",
+        "precious",
+        "given twice",
+        "needs 1 devices after `--cache`, and 0 are given",
+        "/proc/no",
+        "there is an array `one`",
+        "manometer-one: it holds data",
+        "Device or resource busy",
+        "one is taken apart",
+        "there is no array `one`: there are `lab`",
+    ] {
+        assert!(log.contains(words), "`{words}` is not in:\n{log}");
+    }
+    assert!(!log.contains("panicked"), "{log}");
+    assert!(log.ends_with("lost+found\np\n"), "{log}");
+}
+
+#[test]
+fn real_caches_hit_what_the_simulation_says() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    // In write-back, dirty data stay, which the simulation does not have.
+    arrangement(&scene, "bcache.toml", "none", 1, "1GiB", &format!("{BCACHE}mode = \"write-through\"\n"));
+    arrangement(&scene, "dm.toml", "none", 1, "1GiB", DM_CACHE);
+    // To 256 MiB, a half of the requests to a twentieth of them.
+    let mut state = 7_u64;
+    let mut lines = String::new();
+    for at in 0..60_000_u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let random = state >> 33;
+        let block = random % if at % 2 == 0 { 65_536 } else { 3_277 };
+        let operation = if random % 5 == 0 { 'W' } else { 'R' };
+        writeln!(lines, "{}.{:09} ; {} ; 8 ; {operation} ; 0 ; 0", at / 1000, at % 1000 * 1_000_000, block * 8)
+            .unwrap();
+    }
+    scene.write("trace.load", &lines);
+    let flags = "--array bcache.toml,dm.toml --cache-share 0.6 --memory 256MiB --scratch . --format json";
+    let document = scene.run(&format!("lab counts trace.load {flags}")).status(0).json();
+    let rows = document["counts"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        assert_eq!(row["requests"], 60_000);
+        let hits = row["kernel"]["read_hits"].as_u64().unwrap() + row["kernel"]["write_hits"].as_u64().unwrap_or(0);
+        assert!(hits > 5_000, "{row}");
+        assert!(number("tier_error").abs() < 0.02 && number("policy_error").abs() < 0.02, "{row}");
+    }
+}
+
+#[test]
+fn an_experiment_runs_on_an_array_and_its_recording_comes_out() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "array.toml", "raid5", 3, "64MiB", BCACHE);
+    scene.write(
+        "e.toml",
+        "name = \"small\"\ninterval = \"100ms\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"io\"\n\
+         file_size = \"8MiB\"\nblock_size = \"4KiB\"\n[plan]\nwarmup = \"0s\"\nphase = \"500ms\"\n",
+    );
+    let run = "lab run e.toml --array array.toml --out rec --memory 256MiB --format json";
+    let document = scene.run(run).status(0).json();
+    assert!(document["guest"]["kernel"].as_str().unwrap().starts_with("6."), "{document}");
+    let after = &document["guest"]["after"];
+    assert!(
+        after["cache"]["read_hits"].as_u64().unwrap() + after["cache"]["read_misses"].as_u64().unwrap() > 0,
+        "{after}"
+    );
+    assert_eq!(after["devices"].as_array().unwrap().len(), 4, "{after}");
+    scene.run("report rec").status(0);
+    assert!(!scene.path("data").exists(), "the experiment's own directory is not used");
+    let left: Vec<_> = fs::read_dir(scene.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("manometer-lab")), "{left:?}");
+    scene.run(run).status(2).err_has(&["rec exists"]);
+}
+
+#[test]
+fn wrong_requests_to_the_laboratory_are_reported() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "plain.toml", "none", 1, "64MiB", "");
+    arrangement(&scene, "lru.toml", "none", 1, "64MiB", &BCACHE.replace("bcache", "lru"));
+    arrangement(&scene, "dm.toml", "none", 1, "64MiB", &DM_CACHE.replace("32KiB", "4KiB"));
+    arrangement(&scene, "right.toml", "none", 1, "64MiB", DM_CACHE);
+    scene.write("trace.load", "0.0 ; 8 ; 8 ; R ; 0 ; 0\n1.0 ; 80000 ; 8 ; R ; 0 ; 0\n");
+    let counts = "lab counts trace.load --memory 256MiB --scratch . --array";
+    scene.run(&format!("{counts} plain.toml")).status(2).err_has(&["plain.toml", "no `[cache]`"]);
+    scene.run(&format!("{counts} lru.toml")).status(2).err_has(&["Linux has no `lru`", "dm-cache-smq"]);
+    scene.run(&format!("{counts} dm.toml")).status(2).err_has(&["of what the trace touches", "multiples of 32KiB"]);
+    scene.run(&format!("{counts} right.toml --cache-share 0.1")).status(2).err_has(&["less than a `cache.block`"]);
+    scene.run(&format!("{counts} no.toml")).status(2).err_has(&["no.toml"]);
+    scene.run(&format!("{counts} right.toml --cache-share 0.9 --time-limit 1ms")).status(1).err_has(&["--time-limit"]);
+    scene.run("lab guest").status(2).err_has(&["manometer lab run"]);
+    scene.run("array create lru.toml --origin a --cache b").status(2).err_has(&["Linux has no `lru`"]);
+    scene.run("array create plain.toml --origin a --name a/b").status(2).err_has(&["letters, digits"]);
+    scene.run("array destroy no").status(2).err_has(&["there is no array `no`"]);
+    assert!(!scene.path("a").exists());
+}
