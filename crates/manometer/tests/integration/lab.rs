@@ -170,7 +170,7 @@ fn real_caches_hit_what_the_simulation_says() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let random = state >> 33;
         let block = random % if at % 2 == 0 { 65_536 } else { 3_277 };
-        let operation = if random % 5 == 0 { 'W' } else { 'R' };
+        let operation = if random.is_multiple_of(5) { 'W' } else { 'R' };
         writeln!(lines, "{}.{:09} ; {} ; 8 ; {operation} ; 0 ; 0", at / 1000, at % 1000 * 1_000_000, block * 8)
             .unwrap();
     }
