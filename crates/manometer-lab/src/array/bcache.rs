@@ -73,7 +73,7 @@ fn format_devices(
     let (bucket, block) = (format!("{}k", bucket_bytes(settings) >> 10), format!("{}k", settings.block.0 >> 10));
     let (origin, cache) = (origin.display().to_string(), cache.display().to_string());
     for device in [&origin, &cache] {
-        journal.record(Undo::run(&["wipefs", "--all", "--quiet", device]))?;
+        journal.record(Undo::run(&["wipefs", "--all", "--quiet", device], Path::new(device)))?;
     }
     let policy = format!("--cache_replacement_policy={policy}");
     let arguments = ["-B", &origin, "-C", &cache, "--bucket", &bucket, "--block", &block, &policy];

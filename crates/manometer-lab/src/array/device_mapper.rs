@@ -16,7 +16,11 @@ pub(super) fn linear(device: &Path, offset: u64, bytes: u64) -> String {
 
 /// Creates a device of the device mapper.
 pub(super) fn create_device(name: &str, table: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+    let path = Path::new("/dev/mapper").join(name);
+    if path.exists() {
+        return Err(LabError::Refused(format!("{} is there already: take another `--name`", path.display())));
+    }
+    journal.record(Undo::run(&["dmsetup", "remove", "--retry", name], &path))?;
     program::run("dmsetup", &["create", name, "--table", table])?;
-    journal.record(Undo::run(&["dmsetup", "remove", "--retry", name]))?;
-    Ok(Path::new("/dev/mapper").join(name))
+    Ok(path)
 }

@@ -1,6 +1,7 @@
 //! The file system on top.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::journal::ArrayJournal;
@@ -44,18 +45,35 @@ impl FileSystem {
 /// Makes a file system on `device` and mounts it at `point`.
 pub(super) fn mount(
     file_system: FileSystem,
-    device: &Path,
+    path: &Path,
     point: &Path,
     journal: &mut ArrayJournal,
 ) -> Result<(), LabError> {
-    let (device, at) = (device.display().to_string(), point.display().to_string());
+    let (device, at) = (path.display().to_string(), point.display().to_string());
     let mut arguments = file_system.options().to_vec();
     arguments.push(&device);
     program::run(file_system.program().0, &arguments)?;
     if !point.exists() {
         journal.record(Undo::RemoveDirectory { directory: point.to_owned() })?;
-        fs::create_dir_all(point).map_err(LabError::at(point))?;
+        fs::create_dir(point).map_err(LabError::at(point))?;
     }
-    program::run("mount", &["-t", file_system.name(), &device, &at])?;
-    journal.record(Undo::run(&["umount", &at]))
+    journal.record(Undo::Unmount { point: point.to_owned(), device: path.to_owned() })?;
+    program::run("mount", &["-t", file_system.name(), &device, &at]).map(drop)
+}
+
+/// Checks whether a file system can be mounted at `point`: an empty directory, or one that can be created.
+pub(super) fn check_point(point: &Path) -> Result<(), LabError> {
+    let refuse = |reason: &str| Err(LabError::Refused(format!("--mount `{}`: {reason}", point.display())));
+    let parent = point.parent().unwrap_or(Path::new("/"));
+    let Ok(above) = fs::metadata(parent) else { return refuse("the directory that it is to be in does not exist") };
+    if !above.is_dir() || parent.starts_with("/proc") || parent.starts_with("/sys") {
+        return refuse("it cannot be a directory there");
+    }
+    let Ok(facts) = fs::symlink_metadata(point) else { return Ok(()) };
+    match fs::read_dir(point).map(|mut entries| entries.next().is_some()) {
+        _ if facts.dev() != above.dev() => refuse("something is mounted there already"),
+        Ok(false) => Ok(()),
+        Ok(true) => refuse("the directory is not empty"),
+        Err(_) => refuse("it is no directory"),
+    }
 }

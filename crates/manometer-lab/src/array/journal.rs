@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_measure::Directory;
 use serde::{Deserialize, Serialize};
 
 use super::built_array::BuiltArray;
+use super::counters::ArrayCounters;
 use super::undo::Undo;
 use crate::LabError;
 
@@ -16,6 +19,8 @@ pub const STATE_DIRECTORY: &str = "/run/manometer/arrays";
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Content {
     array: BuiltArray,
+    /// When it was complete.
+    counters: ArrayCounters,
     undo: Vec<Undo>,
 }
 
@@ -24,11 +29,12 @@ pub(super) struct ArrayJournal {
     directory: Directory,
     file: String,
     content: Content,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl ArrayJournal {
     /// Begins a record.
-    pub fn begin(name: &str) -> Result<Self, LabError> {
+    pub fn begin(name: &str, interrupted: &Arc<AtomicBool>) -> Result<Self, LabError> {
         let directory = Directory::create(Path::new(STATE_DIRECTORY)).map_err(LabError::at(STATE_DIRECTORY))?;
         let file = file_name(name);
         if directory.holds(&file) {
@@ -37,7 +43,8 @@ impl ArrayJournal {
             )));
         }
         let array = BuiltArray { name: name.to_owned(), ..BuiltArray::default() };
-        let mut journal = Self { directory, file, content: Content { array, undo: Vec::new() } };
+        let content = Content { array, ..Content::default() };
+        let mut journal = Self { directory, file, content, interrupted: Arc::clone(interrupted) };
         journal.save()?;
         Ok(journal)
     }
@@ -58,7 +65,7 @@ impl ArrayJournal {
         let bytes = directory.read_all(&file, 1 << 20).map_err(LabError::at(&path))?;
         let content =
             serde_json::from_slice(&bytes).map_err(|error| LabError::at(&path)(std::io::Error::other(error)))?;
-        Ok(Self { directory, file, content })
+        Ok(Self { directory, file, content, interrupted: Arc::default() })
     }
 
     /// The array as far as it stands.
@@ -66,7 +73,7 @@ impl ArrayJournal {
         &self.content.array
     }
 
-    /// The array, to be changed; the next step or [`Self::save`] records it.
+    /// The array, to be changed; the next step records it.
     pub fn array_mut(&mut self) -> &mut BuiltArray {
         &mut self.content.array
     }
@@ -74,11 +81,26 @@ impl ArrayJournal {
     /// Records how the step that was just done, or is about to be, is undone.
     pub fn record(&mut self, undo: Undo) -> Result<(), LabError> {
         self.content.undo.push(undo);
+        self.save()?;
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(LabError::Kernel("interrupted; what was built is taken apart again".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Records that all of it stands, and its counters.
+    pub fn complete(&mut self, counters: ArrayCounters) -> Result<(), LabError> {
+        self.content.counters = counters;
         self.save()
     }
 
+    /// The counters when all of it stood.
+    pub fn counters_at_start(&self) -> &ArrayCounters {
+        &self.content.counters
+    }
+
     /// Writes the record.
-    pub fn save(&mut self) -> Result<(), LabError> {
+    fn save(&mut self) -> Result<(), LabError> {
         let path = self.path();
         let text = serde_json::to_vec_pretty(&self.content).map_err(|error| LabError::Kernel(error.to_string()))?;
         self.directory.replace(&self.file, &text).map_err(LabError::at(path))

@@ -40,6 +40,7 @@ pub(super) fn combine(
         (RaidLevel::Raid5, _) => "5",
     };
     let path = free_device()?;
+    let sysfs = Path::new("/sys/block").join(path.file_name().unwrap_or_default()).join("md");
     let device = path.display().to_string();
     let options = [
         format!("--level={level}"),
@@ -63,10 +64,10 @@ pub(super) fn combine(
     }
     arguments.extend(members.iter().map(String::as_str));
     for member in &members {
-        journal.record(Undo::run(&["wipefs", "--all", "--quiet", member]))?;
+        journal.record(Undo::run(&["wipefs", "--all", "--quiet", member], Path::new(member)))?;
     }
+    journal.record(Undo::run(&["mdadm", "--stop", "--quiet", &device], &sysfs))?;
     program::run("mdadm", &arguments)?;
-    journal.record(Undo::run(&["mdadm", "--stop", "--quiet", &device]))?;
     if array.raid != RaidLevel::Raid0 && !are_new {
         // While it resynchronises, it is another device.
         wait_for_resync(&device)?;

@@ -61,6 +61,9 @@ fn check(path: &Path, bytes: u64, erase: bool) -> Result<Member, LabError> {
     let refuse = |reason: String| Err(LabError::Refused(format!("{}: {reason}", path.display())));
     let member = |kind| Ok(Member { path: path.to_owned(), kind, bytes, erase });
     let Ok(facts) = fs::metadata(path) else {
+        if path.is_symlink() {
+            return refuse("it is a link that leads nowhere".to_owned());
+        }
         return match path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).is_dir() {
             true => member(MemberKind::NewFile),
             false => refuse("its directory does not exist".to_owned()),
@@ -76,10 +79,34 @@ fn check(path: &Path, bytes: u64, erase: bool) -> Result<Member, LabError> {
     if !facts.is_file() {
         return refuse("it is neither a file nor a block device".to_owned());
     }
-    if facts.size() > 0 && !erase {
+    if let Some(device) = loop_device_of(&facts) {
+        return refuse(format!("{device} uses the file; detach it if it is not needed"));
+    }
+    if holds_data(path)? && !erase {
         return refuse("the file holds data; if they are not needed, add `--erase`".to_owned());
     }
     member(MemberKind::File)
+}
+
+/// The loop device that a file is attached to.
+fn loop_device_of(file: &fs::Metadata) -> Option<String> {
+    let is_of_file = |directory: &Path| {
+        let backing = fs::read_to_string(directory.join("loop/backing_file")).ok()?;
+        let facts = fs::metadata(backing.trim_end_matches('\n')).ok()?;
+        ((facts.dev(), facts.ino()) == (file.dev(), file.ino())).then_some(())
+    };
+    let devices = fs::read_dir("/sys/block").ok()?.filter_map(Result::ok);
+    let device = devices.map(|entry| entry.path()).find(|directory| is_of_file(directory).is_some())?;
+    Some(format!("/dev/{}", device.file_name()?.to_string_lossy()))
+}
+
+/// Whether a file has anything but holes.
+fn holds_data(path: &Path) -> Result<bool, LabError> {
+    let file = fs::File::open(path).map_err(LabError::at(path))?;
+    match rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(0)) {
+        Err(rustix::io::Errno::NXIO) => Ok(false),
+        found => found.map(|_| true).map_err(std::io::Error::from).map_err(LabError::at(path)),
+    }
 }
 
 /// Why a block device with these `facts` is not taken.
@@ -133,16 +160,18 @@ impl Member {
                 if bytes == self.bytes { Ok(self.path.clone()) } else { self.cut(name, journal) }
             }
             MemberKind::NewFile => {
-                journal.record(Undo::RemoveFile { file: self.path.clone() })?;
                 let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
-                file.and_then(|file| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
-                attach_loop(&path, journal)
+                let facts = file.and_then(|file| file.set_len(self.bytes).and_then(|()| file.metadata()));
+                let facts = facts.map_err(LabError::at(&self.path))?;
+                let identity = (facts.dev(), facts.ino());
+                journal.record(Undo::RemoveFile { file: self.path.clone(), identity })?;
+                attach_loop(&self.path, journal)
             }
             MemberKind::File => {
                 // Emptied first: what it held would pass for signatures and data.
                 let file = OpenOptions::new().write(true).truncate(true).open(&self.path);
                 file.and_then(|file| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
-                attach_loop(&path, journal)
+                attach_loop(&self.path, journal)
             }
         }
     }
@@ -154,9 +183,8 @@ impl Member {
 }
 
 /// Attaches a file to a loop device, which passes requests on without caching them.
-fn attach_loop(file: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
-    let device = program::run("losetup", &["--find", "--show", "--direct-io=on", file])?;
-    let device = device.trim().to_owned();
-    journal.record(Undo::run(&["losetup", "--detach", &device]))?;
-    Ok(PathBuf::from(device))
+fn attach_loop(file: &Path, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+    journal.record(Undo::DetachLoop { file: file.to_owned() })?;
+    let device = program::run("losetup", &["--find", "--show", "--direct-io=on", &file.display().to_string()])?;
+    Ok(PathBuf::from(device.trim()))
 }

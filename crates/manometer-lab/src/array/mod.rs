@@ -18,6 +18,9 @@ mod requirements;
 mod spec;
 mod undo;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 pub use self::bcache::data_bytes as bcache_data_bytes;
 pub use self::built_array::{BuiltArray, CacheKind};
 pub use self::counters::{ArrayCounters, CacheCounters, DeviceTraffic};
@@ -32,12 +35,12 @@ use crate::LabError;
 /// Builds an array. What it can check is checked before anything is changed; after a failure every step is undone.
 ///
 /// # Errors
-/// The request is wrong, a program is missing, or a step failed.
-pub fn create(spec: &ArraySpec) -> Result<BuiltArray, LabError> {
+/// The request is wrong, a program is missing, a step failed, or it was `interrupted`.
+pub fn create(spec: &ArraySpec, interrupted: &Arc<AtomicBool>) -> Result<BuiltArray, LabError> {
     spec.check()?;
     requirements::check(spec)?;
     let members = member::check_all(spec)?;
-    let mut journal = ArrayJournal::begin(&spec.name)?;
+    let mut journal = ArrayJournal::begin(&spec.name, interrupted)?;
     match build(spec, &members, &mut journal) {
         Ok(()) => Ok(journal.array().clone()),
         Err(error) => Err(journal.undo_after(error)),
@@ -64,22 +67,23 @@ fn build(spec: &ArraySpec, members: &member::Members, journal: &mut ArrayJournal
             }
         };
     }
-    journal.array_mut().device = Some(device.clone());
     if let Some((file_system, point)) = &spec.mount {
         file_system::mount(*file_system, &device, point, journal)?;
         journal.array_mut().mounted_at = Some(point.clone());
     }
-    journal.save()
+    journal.array_mut().device = Some(device);
+    let counters = counters::read(journal.array())?;
+    journal.complete(counters)
 }
 
-/// An array that was created, and its counters.
+/// An array that was created, and what its counters have counted since.
 ///
 /// # Errors
 /// There is none of this name, or a counter cannot be read.
 pub fn status(name: &str) -> Result<(BuiltArray, ArrayCounters), LabError> {
     let journal = ArrayJournal::read(name)?;
     let counters = counters::read(journal.array())?;
-    Ok((journal.array().clone(), counters))
+    Ok((journal.array().clone(), counters.since(journal.counters_at_start())))
 }
 
 /// Takes an array apart: what is on it is lost.

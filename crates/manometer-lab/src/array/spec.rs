@@ -1,6 +1,8 @@
 //! What is asked for: an arrangement, the devices in its places, and a mount point.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_cache::RaidLevel;
@@ -8,7 +10,7 @@ use manometer_cache::tier::{Arrangement, RaidArray, SecondLevelSettings};
 
 use super::built_array::CacheKind;
 use super::file_system::FileSystem;
-use super::{bcache, dm_cache, md};
+use super::{bcache, dm_cache, file_system, md};
 use crate::LabError;
 
 /// Devices consist of these.
@@ -55,9 +57,15 @@ impl ArraySpec {
             }
         }
         let all: Vec<&PathBuf> = self.origin.iter().chain(&self.cache).collect();
-        let distinct: BTreeSet<PathBuf> = all.iter().map(|path| canonical(path)).collect();
+        let distinct: BTreeSet<String> = all.iter().map(|path| identity(path)).collect();
         if distinct.len() < all.len() {
             return refuse("a device or file is given twice".to_owned());
+        }
+        if let Some(path) = self.origin.iter().chain(&self.cache).find(|path| path.to_str().is_none()) {
+            return refuse(format!("{}: its name is not UTF-8", path.display()));
+        }
+        if let Some((_, point)) = &self.mount {
+            file_system::check_point(point)?;
         }
         check(&self.arrangement)
     }
@@ -123,8 +131,13 @@ pub fn device_sizes(arrangement: &Arrangement) -> Result<Vec<u64>, LabError> {
     Ok(std::iter::repeat_n(sizes.origin, arrangement.origin.count as usize).chain(cache).collect())
 }
 
-fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+/// What a path leads to, whatever its name.
+fn identity(path: &Path) -> String {
+    match fs::metadata(path) {
+        Ok(facts) if facts.file_type().is_block_device() => format!("device {}", facts.rdev()),
+        Ok(facts) => format!("file {} {}", facts.dev(), facts.ino()),
+        Err(_) => path.display().to_string(),
+    }
 }
 
 /// The kind of cache that has the policy of `settings`.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,26 +15,42 @@ use crate::{LabError, program};
 const PATIENCE: Duration = Duration::from_secs(60);
 const INTERVAL_NS: u64 = 20_000_000;
 
-/// How a step is undone.
+/// How a step is undone. What is gone already is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Undo {
-    /// A program does it.
+    /// A program does it, while a file is there.
     Run {
         /// The program and its arguments.
         words: Vec<String>,
+        /// The file.
+        while_there: PathBuf,
     },
-    /// Writing to a file of the kernel does it, which may be gone already; then `gone` is waited for to vanish.
+    /// Writing to a file of the kernel does it; then `gone` is waited for to vanish.
     Stop {
         /// The file.
         file: PathBuf,
         /// What vanishes.
         gone: PathBuf,
     },
-    /// A file is removed.
+    /// A file system is unmounted.
+    Unmount {
+        /// Where it is mounted.
+        point: PathBuf,
+        /// Its device.
+        device: PathBuf,
+    },
+    /// A file is detached from its loop device.
+    DetachLoop {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A file is removed, as long as it is the same one.
     RemoveFile {
         /// The file.
         file: PathBuf,
+        /// Its device and inode.
+        identity: (u64, u64),
     },
     /// An empty directory is removed.
     RemoveDirectory {
@@ -44,14 +61,15 @@ pub enum Undo {
 
 impl Undo {
     /// A program with arguments.
-    pub(super) fn run(words: &[&str]) -> Self {
-        Self::Run { words: words.iter().map(|word| (*word).to_owned()).collect() }
+    pub(super) fn run(words: &[&str], while_there: &Path) -> Self {
+        Self::Run { words: words.iter().map(|word| (*word).to_owned()).collect(), while_there: while_there.to_owned() }
     }
 
     /// Undoes the step.
     pub(super) fn perform(&self) -> Result<(), LabError> {
         match self {
-            Self::Run { words } => {
+            Self::Run { while_there, .. } if !while_there.exists() => Ok(()),
+            Self::Run { words, .. } => {
                 let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
                 program::run(words.first().map_or("", String::as_str), &arguments).map(drop)
             }
@@ -61,7 +79,12 @@ impl Undo {
                 }
                 wait_until(&format!("{} to vanish", gone.display()), || !gone.exists())
             }
-            Self::RemoveFile { file } => ignore_missing(file, fs::remove_file(file)),
+            Self::Unmount { point, device } => unmount(point, device),
+            Self::DetachLoop { file } => detach_loop(file),
+            Self::RemoveFile { file, identity } => match fs::metadata(file) {
+                Ok(facts) if (facts.dev(), facts.ino()) == *identity => ignore_missing(file, fs::remove_file(file)),
+                _ => Ok(()),
+            },
             Self::RemoveDirectory { directory } => ignore_missing(directory, fs::remove_dir(directory)),
         }
     }
@@ -69,12 +92,34 @@ impl Undo {
     /// The step in words.
     pub(super) fn words(&self) -> String {
         match self {
-            Self::Run { words } => words.join(" "),
+            Self::Run { words, .. } => words.join(" "),
             Self::Stop { file, .. } => format!("echo 1 > {}", file.display()),
-            Self::RemoveFile { file } => format!("rm {}", file.display()),
+            Self::Unmount { point, .. } => format!("umount {}", point.display()),
+            Self::DetachLoop { file } => format!("losetup --detach of {}", file.display()),
+            Self::RemoveFile { file, .. } => format!("rm {}", file.display()),
             Self::RemoveDirectory { directory } => format!("rmdir {}", directory.display()),
         }
     }
+}
+
+/// Unmounts `device` from `point`, if it is there.
+fn unmount(point: &Path, device: &Path) -> Result<(), LabError> {
+    let number = |path: &Path| fs::metadata(path).map(|facts| (facts.dev(), facts.rdev()));
+    let (Ok((at, _)), Ok((_, of))) = (number(point), number(device)) else { return Ok(()) };
+    if at != of {
+        return Ok(());
+    }
+    program::run("umount", &[&point.display().to_string()]).map(drop)
+}
+
+/// Detaches the loop devices of a file.
+fn detach_loop(file: &Path) -> Result<(), LabError> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let path = file.display().to_string();
+    let devices = program::run("losetup", &["--associated", &path, "--noheadings", "--output", "NAME"])?;
+    devices.split_whitespace().try_for_each(|device| program::run("losetup", &["--detach", device]).map(drop))
 }
 
 fn ignore_missing(path: &Path, result: io::Result<()>) -> Result<(), LabError> {

@@ -15,6 +15,9 @@ use crate::replay::{BlockRequest, requests};
 /// Sizes of devices are multiples of this.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
 
+/// The simulation takes no smaller caches.
+const BLOCKS_MIN: f64 = 4.0;
+
 /// The requests of `trace` as one array of `choice` gets them, and the sizes of the array for a cache of `cache_share` of
 /// the storage that they touch.
 ///
@@ -31,14 +34,30 @@ pub fn prepare(
     };
     let block = cache.block.0;
     array::cache_kind(cache)?;
+    if cache.policy.kind().name == "dm-cache-mq" {
+        return Err(LabError::Refused(format!(
+            "{}: `cache.policy` is `dm-cache-mq`, which the guest's kernel does not have: compare `dm-cache-smq`",
+            choice.file.display()
+        )));
+    }
     let requests = requests::cut(&trace.requests, block);
+    if requests.is_empty() {
+        return Err(LabError::Refused("the trace has no reads or writes to replay".to_owned()));
+    }
     let touched: BTreeSet<u64> = requests.iter().map(|request| request.offset / block).collect();
+    if (touched.len() as f64 * cache_share) < BLOCKS_MIN {
+        return Err(LabError::Refused(format!(
+            "a cache of {:.3} % of the {} blocks of {block} bytes that the trace touches has fewer than {BLOCKS_MIN} blocks",
+            100.0 * cache_share,
+            touched.len()
+        )));
+    }
     let unit = cache.bucket.map_or(block, |bucket| bucket.0);
     let cache_bytes = (touched.len() as f64 * block as f64 * cache_share / unit as f64) as u64 * unit;
     let origin_bytes = (trace.bytes + block).next_multiple_of(ALIGNMENT_BYTES.max(block));
     let sized = ArrangementChoice { sizes: Some((origin_bytes, cache_bytes.max(1))), ..choice.clone() };
     let share = |error: LabError| {
-        LabError::Refused(format!("a cache of {} % of what the trace touches: {error}", 100.0 * cache_share))
+        LabError::Refused(format!("a cache of {:.3} % of what the trace touches: {error}", 100.0 * cache_share))
     };
     sized.load().and_then(|arrangement| array::check(&arrangement)).map_err(share)?;
     Ok((sized, requests))

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use manometer_measure::{Clock as _, MonotonicClock};
 use rustix::mount::{MountFlags, mount};
@@ -80,7 +81,7 @@ fn work(share: &Path) -> Result<GuestResult, LabError> {
         Work::Replay { .. } => None,
     };
     let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount, erase: false };
-    let built = array::create(&spec)?;
+    let built = array::create(&spec, &Arc::default())?;
     let (_, before) = array::status(ARRAY)?;
     let device = built.device.clone().unwrap_or_default();
     let since_ns = MonotonicClock.now_ns();

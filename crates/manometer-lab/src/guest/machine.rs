@@ -30,8 +30,14 @@ pub(super) const RESULT: &str = "result.json";
 /// How often to look whether the guest is to end.
 const INTERVAL: Duration = Duration::from_millis(200);
 
+/// With less memory the guest's kernel fails or waits for ever.
+const MEMORY_MIN: u64 = 128 << 20;
+
 /// What of the guest's console is shown when it fails.
 const CONSOLE_LINES: usize = 20;
+
+/// What every guest's console says.
+const CONSOLE_NOISE: [&str; 2] = ["SELinux", "mmapper_init"];
 
 /// The most disks: their names end in a letter.
 const DISKS_MAX: usize = 16;
@@ -62,14 +68,22 @@ impl GuestMachine {
                 return Err(LabError::Refused(format!("`{name}` is not installed (package {package})")));
             }
         }
-        let directory = tempfile::Builder::new().prefix("manometer-lab").tempdir_in(scratch);
-        let directory = directory.map_err(LabError::at(scratch))?;
-        let path = directory.path();
-        if !path.to_str().is_some_and(|path| path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')) {
+        if !(MEMORY_MIN..=memory_available()).contains(&memory.0) {
             return Err(LabError::Refused(format!(
-                "{}: a guest takes no directory with spaces, commas or other than ASCII letters in its path",
-                path.display()
+                "--memory {memory}: a guest takes from 128MiB to what is available, {:.0} MiB",
+                ByteSize(memory_available()).mib()
             )));
+        }
+        let refuse = |path: &Path, reason: &str| Err(LabError::Refused(format!("{}: {reason}", path.display())));
+        let directory = match tempfile::Builder::new().prefix("manometer-lab").tempdir_in(scratch) {
+            Ok(directory) => directory,
+            Err(error) => return refuse(scratch, &format!("the guest's disks cannot be there: {error}")),
+        };
+        for path in [directory.path(), program] {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
+            if !path.to_str().is_some_and(|path| path.chars().all(is_plain)) {
+                return refuse(path, "a guest takes paths of ASCII letters, digits and `/._-+@` only");
+            }
         }
         Ok(Self { directory, program: program.to_owned(), memory, time_limit })
     }
@@ -139,6 +153,14 @@ impl GuestMachine {
     }
 }
 
+/// The bytes that this host can give away; all of them where it does not say.
+fn memory_available() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(u64::MAX, |kib| kib << 10)
+}
+
 /// The processes of a guest, which end when this is dropped.
 struct Guest(Child);
 
@@ -157,6 +179,7 @@ impl Guest {
         let mut lines = Vec::new();
         loop {
             match receiver.recv_timeout(INTERVAL) {
+                Ok(line) if CONSOLE_NOISE.iter().any(|noise| line.contains(noise)) => {}
                 Ok(line) => lines.push(line),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(mpsc::RecvTimeoutError::Timeout) => {}

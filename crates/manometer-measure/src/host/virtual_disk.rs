@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 /// Hypervisors by the prefixes of components of the disk's path in sysfs.
-const BY_PATH: [(&str, &str); 4] = [("virtio", "virtio"), ("vbd-", "Xen"), ("VMBUS:", "Hyper-V"), ("xen", "Xen")];
+const BY_PATH: [(&str, &str); 5] =
+    [("virtio", "virtio"), ("vbd-", "Xen"), ("VMBUS:", "Hyper-V"), ("xen", "Xen"), ("uml-blkdev", "user-mode-linux")];
 
 /// Hypervisors by parts of the disk's vendor and model.
 const BY_NAME: [(&str, &str); 12] = [
@@ -46,6 +47,7 @@ mod tests {
         let cases = [
             (format!("{pci}/virtio1/block/vda"), "0x1af4 ", Some("virtio")),
             ("/sys/devices/vbd-51712/block/xvda".to_owned(), " ", Some("Xen")),
+            ("/sys/devices/platform/uml-blkdev.0/block/ubda".to_owned(), " ", Some("user-mode-linux")),
             (format!("{pci}/nvme/nvme0/nvme0n1"), " Amazon Elastic Block Store", Some("Amazon EBS")),
             (format!("{pci}/nvme/nvme0/nvme0n1"), " QEMU NVMe Ctrl", Some("QEMU")),
             (format!("{pci}/ata1/host0/target0:0:0/0:0:0:0/block/sda"), "ATA VBOX HARDDISK", Some("VirtualBox")),

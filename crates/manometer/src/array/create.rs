@@ -10,6 +10,7 @@ use serde_json::json;
 use super::refuse;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
+use crate::process;
 
 /// The file system of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -79,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         mount,
         erase: args.erase,
     };
-    match array::create(&spec) {
+    match array::create(&spec, &process::interruption()?) {
         Ok(built) => {
             let document = || json!({ "array": built, "differences": differences });
             args.format.print(document, || text(&built, &differences))?;

@@ -20,7 +20,7 @@ use crate::verbs::verbs;
 /// The machine is user-mode-linux: a kernel as a program, with the files of this host, read-only, and disks that are
 /// files. Its counts are those of a real kernel; its times are the emulator's.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  manometer lab counts trace.csv --array arrangements/bcache-1s-1h.toml")]
+#[command(after_help = "Example:\n  manometer lab counts trace.csv --array mine.toml")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,

@@ -53,7 +53,7 @@ fn in_guest(scene: &Scene, name: &str, disks: &[u64], script: &str) -> (GuestRes
     let program = Path::new(env!("CARGO_BIN_EXE_manometer"));
     let machine = GuestMachine::new(program, &scene.path("."), ByteSize(256 << 20), Duration::from_secs(600)).unwrap();
     let array = ArrangementChoice { file: scene.path(name), sizes: None, mode: None };
-    let script = format!("manometer() {{ {} \"$@\"; }}\n{script}", program.display());
+    let script = format!("program={}; manometer() {{ $program \"$@\"; }}\n{script}", program.display());
     let words = ["sh", "-eu", "-c", &script].map(str::to_owned).to_vec();
     let log = machine.shared("log");
     let work = Work::Command { words, mount: "/run/array".into(), log: log.clone() };
@@ -119,6 +119,10 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         fails() {{ status=0; manometer array \"$@\" 2>&1 || status=$?; echo \"status $status\"; }}
         fails create {at}/few.toml --origin a,b --cache c; ls
         fails create {at}/bcache.toml --origin a,b --cache c --mount /proc/no; ls; ls /sys/fs/bcache
+        mkdir full; touch full/x; fails create {at}/bcache.toml --origin a,b --cache c --mount /run/array/full; rm -r full
+        ln -s nowhere link; fails create {at}/dm.toml --origin a,link --cache c; test -L link; rm link
+        truncate -s 1M l; losetup /dev/loop7 l; fails create {at}/dm.toml --origin a,l --cache c --erase; losetup -d /dev/loop7; rm l
+        touch one two; ln one three; fails create {at}/dm.toml --origin one,three --cache c; rm one two three
         echo precious > p
         fails create {at}/dm.toml --origin a,p --cache c; cat p; ls
         fails create {at}/dm.toml --origin a,a --cache c
@@ -130,8 +134,15 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         exec 9< /dev/mapper/manometer-one
         fails destroy one
         exec 9<&-
+        manometer array status one
         manometer array destroy one
         fails destroy one
+        for signal in INT KILL; do for after in 0.05 0.1 0.2 0.3 0.5; do
+            $program array create {at}/dm.toml --origin a,b --cache c --name cut --mount /run/array/m > /dev/null 2>&1 & cut=$!
+            sleep $after; kill -$signal $cut || true; wait $cut || true; sleep 0.3
+            manometer array destroy cut || test ! -e /run/manometer/arrays/cut.json
+            test ! -e m; ! losetup --list | grep /run/array; ! ls /dev/mapper | grep manometer
+        done; done
         {NOTHING_IS_LEFT}; ls"
     );
     let (_, log) = in_guest(&scene, "plain.toml", &[600 * MIB], &script);
@@ -142,6 +153,9 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         "given twice",
         "needs 1 devices after `--cache`, and 0 are given",
         "/proc/no",
+        "the directory is not empty",
+        "a link that leads nowhere",
+        "/dev/loop7 uses the file",
         "there is an array `one`",
         "manometer-one: it holds data",
         "Device or resource busy",
@@ -226,12 +240,17 @@ fn wrong_requests_to_the_laboratory_are_reported() {
     arrangement(&scene, "lru.toml", "none", 1, "64MiB", &BCACHE.replace("bcache", "lru"));
     arrangement(&scene, "dm.toml", "none", 1, "64MiB", &DM_CACHE.replace("32KiB", "4KiB"));
     arrangement(&scene, "right.toml", "none", 1, "64MiB", DM_CACHE);
-    scene.write("trace.load", "0.0 ; 8 ; 8 ; R ; 0 ; 0\n1.0 ; 80000 ; 8 ; R ; 0 ; 0\n");
+    scene.write("trace.load", "0.0 ; 8 ; 2048 ; R ; 0 ; 0\n1.0 ; 80000 ; 8 ; R ; 0 ; 0\n");
     let counts = "lab counts trace.load --memory 256MiB --scratch . --array";
     scene.run(&format!("{counts} plain.toml")).status(2).err_has(&["plain.toml", "no `[cache]`"]);
     scene.run(&format!("{counts} lru.toml")).status(2).err_has(&["Linux has no `lru`", "dm-cache-smq"]);
     scene.run(&format!("{counts} dm.toml")).status(2).err_has(&["of what the trace touches", "multiples of 32KiB"]);
-    scene.run(&format!("{counts} right.toml --cache-share 0.1")).status(2).err_has(&["less than a `cache.block`"]);
+    scene.run(&format!("{counts} right.toml --cache-share 0.01")).status(2).err_has(&["fewer than 4 blocks"]);
+    arrangement(&scene, "mq.toml", "none", 1, "64MiB", &DM_CACHE.replace("smq", "mq"));
+    scene.run(&format!("{counts} mq.toml")).status(2).err_has(&["dm-cache-mq", "dm-cache-smq"]);
+    let plain = "lab counts trace.load --array right.toml --cache-share 0.9";
+    scene.run(&format!("{plain} --memory 1MiB")).status(2).err_has(&["128MiB"]);
+    scene.run(&format!("{plain} --scratch no")).status(2).err_has(&["no:", "cannot be there"]);
     scene.run(&format!("{counts} no.toml")).status(2).err_has(&["no.toml"]);
     scene.run(&format!("{counts} right.toml --cache-share 0.9 --time-limit 1ms")).status(1).err_has(&["--time-limit"]);
     scene.run("lab guest").status(2).err_has(&["manometer lab run"]);

@@ -1,7 +1,7 @@
 //! The settings of the second-level cache.
 
 use manometer_measure::{ByteSize, Share, Span};
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::policy::blocks_per_hot_spot;
 use crate::policy_spec::PolicySpec;
@@ -9,7 +9,7 @@ use crate::raid_level::RaidLevel;
 use crate::tier::raid_array::{RaidArray, default_chunk, one_device};
 
 /// The handling of writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMode {
     /// Writes go to the cache, and later to the origin.

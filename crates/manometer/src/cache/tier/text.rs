@@ -41,7 +41,7 @@ fn accuracy(outcomes: &[TierOutcome]) -> Option<String> {
     let lines: Vec<String> = outcomes.iter().flat_map(of_each).collect();
     (!lines.is_empty()).then(|| {
         format!(
-            "\nNot to be concluded from these rows, as the model contradicts the cache thesis at scale 8:\n{}",
+            "\nNot to be concluded from these rows, as the model contradicts what was measured (the cache thesis: at scale 8):\n{}",
             lines.join("\n")
         )
     })

@@ -102,7 +102,7 @@ pub const COMMANDS: &[Command] = &[
     runs("manometer prepare my.toml --dry-run", &["Preparation"]),
     runs("manometer prepare my.toml", &["writer"]),
     runs("manometer run my.toml", &["Report: manometer-runs/"]),
-    runs("manometer array status", &["array"]),
+    runs("manometer array status", &[]),
     runs("manometer experiments", &["quick", "thesis"]),
     runs("manometer experiments quick > my.toml", &[]).instead(&[("my.toml", "quick.toml")]),
     runs("manometer init my.toml --engine lmdb --neighbour backup --time 10m --yes", &[])
