@@ -63,8 +63,11 @@ impl ArrayJournal {
         let file = file_name(name);
         let path = Path::new(STATE_DIRECTORY).join(&file);
         let bytes = directory.read_all(&file, 1 << 20).map_err(LabError::at(&path))?;
-        let content =
-            serde_json::from_slice(&bytes).map_err(|error| LabError::at(&path)(std::io::Error::other(error)))?;
+        let damaged = |error| {
+            let text = format!("the record is damaged ({error}): remove it once nothing of the array is left");
+            LabError::at(&path)(std::io::Error::other(text))
+        };
+        let content = serde_json::from_slice(&bytes).map_err(damaged)?;
         Ok(Self { directory, file, content, interrupted: Arc::default() })
     }
 

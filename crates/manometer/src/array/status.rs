@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::refuse;
 use crate::exit_status::ExitStatus;
-use crate::output::Format;
+use crate::output::{self, Format};
 use crate::table::table;
 
 /// Show the arrays, what their caches hit and miss, and what each device reads and writes.
@@ -26,15 +26,20 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let names = args.name.clone().map_or_else(array::names, |name| vec![name]);
     let mut arrays = Vec::new();
+    let mut end = ExitStatus::Done;
     for name in names {
         match array::status(&name) {
             Ok(status) => arrays.push(status),
-            Err(error) => return refuse(error),
+            Err(error) if args.name.is_some() => return refuse(error),
+            Err(error) => {
+                output::error(error);
+                end = ExitStatus::Failed;
+            }
         }
     }
     let one = |(built, counters): &(BuiltArray, ArrayCounters)| json!({ "array": built, "counters": counters });
     args.format.print(|| json!({ "arrays": arrays.iter().map(one).collect::<Vec<_>>() }), || text(&arrays))?;
-    Ok(ExitStatus::Done)
+    Ok(end)
 }
 
 fn text(arrays: &[(BuiltArray, ArrayCounters)]) -> String {

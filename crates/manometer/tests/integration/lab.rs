@@ -137,6 +137,7 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         manometer array status one
         manometer array destroy one
         fails destroy one
+        echo > /run/manometer/arrays/bad.json; fails status; fails destroy bad; rm /run/manometer/arrays/bad.json
         for signal in INT KILL; do for after in 0.05 0.1 0.2 0.3 0.5; do
             $program array create {at}/dm.toml --origin a,b --cache c --name cut --mount /run/array/m > /dev/null 2>&1 & cut=$!
             sleep $after; kill -$signal $cut || true; wait $cut || true; sleep 0.3
@@ -156,6 +157,8 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         "the directory is not empty",
         "a link that leads nowhere",
         "/dev/loop7 uses the file",
+        "bad.json: the record is damaged",
+        "lab: /dev/ubda, mounted at /run/array",
         "there is an array `one`",
         "manometer-one: it holds data",
         "Device or resource busy",
