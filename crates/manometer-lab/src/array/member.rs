@@ -161,10 +161,11 @@ impl Member {
             }
             MemberKind::NewFile => {
                 let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
-                let facts = file.and_then(|file| file.set_len(self.bytes).and_then(|()| file.metadata()));
-                let facts = facts.map_err(LabError::at(&self.path))?;
+                let file = file.map_err(LabError::at(&self.path))?;
+                let facts = file.metadata().map_err(LabError::at(&self.path))?;
                 let identity = (facts.dev(), facts.ino());
                 journal.record(Undo::RemoveFile { file: self.path.clone(), identity })?;
+                file.set_len(self.bytes).map_err(LabError::at(&self.path))?;
                 attach_loop(&self.path, journal)
             }
             MemberKind::File => {

@@ -17,9 +17,9 @@ use crate::guest::GuestResult;
 use crate::replay::BlockRequest;
 
 /// The latency, the rate a second and the writes a second of a device that takes next to no time.
-const PROMPT: Span = Span(Duration::from_micros(1));
-const PROMPT_RATE: ByteSize = ByteSize(100_000_000_000);
-const PROMPT_WRITES: u32 = 10_000_000;
+const INSTANT: Span = Span(Duration::from_micros(1));
+const INSTANT_RATE: ByteSize = ByteSize(100_000_000_000);
+const INSTANT_WRITES: u32 = 10_000_000;
 
 /// Hits and misses of reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -58,14 +58,14 @@ pub struct CountsComparison {
 /// Compares what a guest counted with the simulation of the same requests at the times at which they ended.
 ///
 /// # Errors
-/// The arrangement cannot be simulated, or the kernel counted other requests than were replayed.
+/// The arrangement has no cache or cannot be simulated.
 pub fn compare(
     arrangement: &Arrangement,
     requests: &[BlockRequest],
     times_ns: &[u64],
     result: &GuestResult,
 ) -> Result<CountsComparison, LabError> {
-    let (Some(kind), Some(kernel)) = (result.array.cache, result.counters().cache) else {
+    let (Some(kind), Some(kernel)) = (result.array.cache, result.counters.cache) else {
         return Err(LabError::Refused("the arrangement has no `[cache]`: there is nothing to count".to_owned()));
     };
     let reads = requests.iter().filter(|request| !request.is_write).count() as u64;
@@ -119,7 +119,7 @@ fn tier_counts(
     };
     let threads = (kind == CacheKind::Bcache).then_some(1);
     let load = TierLoad::Trace(Arc::new(trace), TraceSettings { threads, is_direct: true });
-    let run = tier::run_with_progress(&on_prompt_devices(arrangement), &load, &mut |_| {})?;
+    let run = tier::run_with_progress(&on_instant_devices(arrangement), &load, &mut |_| {})?;
     let counters = run.cache.unwrap_or_default();
     Ok(HitCounts {
         read_hits: counters.read_hits,
@@ -130,26 +130,26 @@ fn tier_counts(
 }
 
 /// The arrangement on devices that take next to no time, as those of a guest, which the host's page cache serves.
-fn on_prompt_devices(arrangement: &Arrangement) -> Arrangement {
+fn on_instant_devices(arrangement: &Arrangement) -> Arrangement {
     let device = DeviceSettings::Ssd(SsdSettings {
         capacity: ByteSize(2 * arrangement.origin.size.0),
         channels: 64,
-        read_latency: PROMPT,
-        read_per_s: PROMPT_RATE,
-        write_latency: PROMPT,
-        write_per_s: PROMPT_RATE,
-        writes_small_span: PROMPT_WRITES,
-        writes_whole: PROMPT_WRITES,
+        read_latency: INSTANT,
+        read_per_s: INSTANT_RATE,
+        write_latency: INSTANT,
+        write_per_s: INSTANT_RATE,
+        writes_small_span: INSTANT_WRITES,
+        writes_whole: INSTANT_WRITES,
         span_small: arrangement.origin.size,
-        write_buffer: PROMPT,
-        flush: PROMPT,
-        read_behind_write: PROMPT,
+        write_buffer: INSTANT,
+        flush: INSTANT,
+        read_behind_write: INSTANT,
         spare: 0.07,
         erase_cycles: None,
     });
-    let mut prompt = arrangement.clone();
-    prompt.devices = arrangement.devices.keys().map(|name| (name.clone(), device.clone())).collect();
-    prompt
+    let mut instant = arrangement.clone();
+    instant.devices = arrangement.devices.keys().map(|name| (name.clone(), device.clone())).collect();
+    instant
 }
 
 /// What the policy counts at the same number of blocks.

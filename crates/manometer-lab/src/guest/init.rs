@@ -82,7 +82,6 @@ fn work(share: &Path) -> Result<GuestResult, LabError> {
     };
     let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount, erase: false };
     let built = array::create(&spec, &Arc::default())?;
-    let (_, before) = array::status(ARRAY)?;
     let device = built.device.clone().unwrap_or_default();
     let since_ns = MonotonicClock.now_ns();
     let status = match &task.work {
@@ -93,9 +92,9 @@ fn work(share: &Path) -> Result<GuestResult, LabError> {
     if built.cache == Some(CacheKind::Bcache) {
         MonotonicClock.sleep(ACCOUNTING_NS);
     }
-    let (array, after) = array::status(ARRAY)?;
+    let (array, counters) = array::status(ARRAY)?;
     let kernel = uname().release().to_string_lossy().into_owned();
-    Ok(GuestResult { kernel, array, before, after, seconds, status })
+    Ok(GuestResult { kernel, array, counters, seconds, status })
 }
 
 fn command(words: &[String], log: &Path) -> Result<i32, LabError> {

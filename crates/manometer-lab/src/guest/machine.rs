@@ -13,6 +13,7 @@ use std::time::Duration;
 use manometer_measure::process_mark::ProcessMark;
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock};
 use manometer_session::guard::Guard;
+use procfs::{Current as _, Meminfo};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
@@ -155,10 +156,7 @@ impl GuestMachine {
 
 /// The bytes that this host can give away; all of them where it does not say.
 fn memory_available() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.map_or(u64::MAX, |kib| kib << 10)
+    Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(u64::MAX)
 }
 
 /// The processes of a guest, which end when this is dropped.

@@ -16,8 +16,8 @@ pub struct ArrangementChoice {
     pub file: PathBuf,
     /// Other sizes of origin and cache, at scale 1 and with one device each.
     pub sizes: Option<(u64, u64)>,
-    /// Another handling of writes: `write-back`, `write-through`, `write-around`.
-    pub mode: Option<String>,
+    /// Another handling of writes.
+    pub mode: Option<WriteMode>,
 }
 
 impl ArrangementChoice {
@@ -38,22 +38,12 @@ impl ArrangementChoice {
                 cache.raid = manometer_cache::RaidLevel::None;
             }
         }
-        if let (Some(mode), Some(cache)) = (&self.mode, &mut arrangement.cache) {
-            cache.mode = write_mode(mode)
-                .ok_or_else(|| refuse(format!("`{mode}` is not `write-back`, `write-through` or `write-around`")))?;
+        if let (Some(mode), Some(cache)) = (self.mode, &mut arrangement.cache) {
+            cache.mode = mode;
         }
         let checked = arrangement.validate();
         checked.map_err(|text| refuse(format!("{}: {text}", self.file.display())))?;
         Ok(arrangement)
-    }
-}
-
-fn write_mode(name: &str) -> Option<WriteMode> {
-    match name {
-        "write-back" => Some(WriteMode::WriteBack),
-        "write-through" => Some(WriteMode::WriteThrough),
-        "write-around" => Some(WriteMode::WriteAround),
-        _ => None,
     }
 }
 
@@ -95,19 +85,10 @@ pub struct GuestResult {
     pub kernel: String,
     /// The array.
     pub array: BuiltArray,
-    /// The counters before the work.
-    pub before: ArrayCounters,
-    /// The counters after it.
-    pub after: ArrayCounters,
+    /// What the array has counted by the end of the work, since it was complete.
+    pub counters: ArrayCounters,
     /// How long the work took, in the guest.
     pub seconds: f64,
     /// The exit status of a command.
     pub status: Option<i32>,
-}
-
-impl GuestResult {
-    /// What the work added to the counters.
-    pub fn counters(&self) -> ArrayCounters {
-        self.after.since(&self.before)
-    }
 }

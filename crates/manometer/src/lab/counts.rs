@@ -42,8 +42,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "0.05,0.1,0.2,0.4,0.8")]
     cache_share: Vec<Share>,
     /// Handling of writes; by default that of the arrangement.
-    #[arg(long, value_delimiter = ',', value_parser = ["write-back", "write-through", "write-around"])]
-    mode: Vec<String>,
+    #[arg(long, value_delimiter = ',', value_parser = mode_named)]
+    mode: Vec<WriteMode>,
     /// Replay the first of the trace's requests only.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
@@ -98,14 +98,14 @@ struct Choice {
 
 /// Each arrangement in each mode at each size.
 fn choices(args: &Args) -> Vec<Choice> {
-    let mut modes: Vec<Option<String>> = args.mode.iter().cloned().map(Some).collect();
+    let mut modes: Vec<Option<WriteMode>> = args.mode.iter().copied().map(Some).collect();
     if modes.is_empty() {
         modes.push(None);
     }
     let mut choices = Vec::new();
     for file in &args.array {
         for mode in &modes {
-            let arrangement = ArrangementChoice { file: file.clone(), sizes: None, mode: mode.clone() };
+            let arrangement = ArrangementChoice { file: file.clone(), sizes: None, mode: *mode };
             let choice = |share: &Share| Choice { arrangement: arrangement.clone(), cache_share: share.0 };
             choices.extend(args.cache_share.iter().map(choice));
         }
@@ -130,12 +130,20 @@ fn row(
     Ok(Row { arrangement: name, mode: mode.unwrap_or_default(), cache_share, cache_bytes, kernel_release, counts })
 }
 
+/// The ways to handle writes, as arrangements name them.
+const MODES: [(&str, WriteMode); 3] = [
+    ("write-back", WriteMode::WriteBack),
+    ("write-through", WriteMode::WriteThrough),
+    ("write-around", WriteMode::WriteAround),
+];
+
+fn mode_named(text: &str) -> Result<WriteMode, String> {
+    let mode = MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
+    mode.ok_or_else(|| format!("take one of {}", MODES.map(|(name, _)| name).join(", ")))
+}
+
 fn mode_name(mode: WriteMode) -> &'static str {
-    match mode {
-        WriteMode::WriteBack => "write-back",
-        WriteMode::WriteThrough => "write-through",
-        WriteMode::WriteAround => "write-around",
-    }
+    MODES.iter().find(|(_, other)| *other == mode).map_or("", |(name, _)| name)
 }
 
 fn text(rows: &[Row]) -> String {
@@ -173,8 +181,8 @@ fn text(rows: &[Row]) -> String {
     format!(
         "{}\n\nThe kernel is Linux {release} in a guest; one run each. Errors are the simulation's hits less the kernel's, in \
          points of the counted requests, which of bcache are the reads. The simulation gets the times at which the guest's \
-         requests ended, and devices that take next to no time. Of dm-cache another run differs: by up to 2.4 points in seven \
-         runs of one trace.",
+         requests ended, and devices that take next to no time. Of dm-cache another run differs by points, as promotion \
+         depends on these times: repeat it before you compare rows.",
         lines.trim_fmt()
     )
 }

@@ -24,9 +24,7 @@ const MOUNT: &str = "/run/array";
 /// The experiment's device directory is the array's file system. Counts are those of a real kernel; times are the
 /// emulator's.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example:\n  manometer lab run mine.toml --array arrangements/dmcache-1s-1h.toml --out recording"
-)]
+#[command(after_help = "Example:\n  manometer lab run my-experiment.toml --array mine.toml --out recording")]
 pub struct Args {
     /// Experiment file.
     #[arg(value_name = "FILE")]
@@ -117,6 +115,6 @@ fn text(out: &Path, is_there: bool, result: &GuestResult) -> String {
         "{recording}Linux {} in a guest took {:.0} s; its times are the emulator's.\n{}",
         result.kernel,
         result.seconds,
-        counters_text(&result.counters(), result.array.cache)
+        counters_text(&result.counters, result.array.cache)
     )
 }

@@ -15,8 +15,8 @@ fn write_back_note(arrangement: &Arrangement) -> Option<String> {
     let cache = arrangement.cache.as_ref()?;
     let is_bcache = cache.policy.kind().name.starts_with("bcache");
     (is_bcache && cache.mode == WriteMode::WriteBack).then(|| {
-        "its hits: Linux's bcache keeps dirty data for 30 s or more, the model does not; of the reads of one trace the kernel \
-         hit up to 34 points more, of a random load 5 points fewer"
+        "its hits: Linux's bcache keeps dirty data for 30 s or more, the model does not; `manometer lab counts` shows how far \
+         apart they are"
             .to_owned()
     })
 }
