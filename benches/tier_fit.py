@@ -40,6 +40,7 @@ CONSTANTS = {
     "commits_joined": ("*", "commits_joined"),
     "bcache.sequential": ("bcache", "sequential"),
     "bcache.congested": ("bcache", "congested"),
+    "bcache.policy": ("bcache", "policy"),
     "bcache.clean_above": ("bcache", "clean_above"),
     "bcache.metadata": ("bcache", "metadata"),
     "bcache.memory_per_byte": ("bcache", "memory_per_byte"),
@@ -212,9 +213,8 @@ MECHANISMS = {
     "each thread commits for itself": {"commits_joined": "true"},
     "bcache: sequential requests bypass it": {"bcache.sequential": "none"},
     "bcache: requests bypass a congested SSD": {"bcache.congested": "none"},
-    "bcache: dirty blocks are cleaned in advance": {"bcache.clean_above": "none"},
+    "bcache: whole buckets are evicted, and dirty data is written back at a rate": {"bcache.policy": '"lru"'},
     "bcache: journal and B-tree": {"bcache.metadata": "none"},
-    "bcache: its memory": {"bcache.memory_per_byte": "0.0"},
     "dm-cache: a block is promoted after several requests": {"dmcache.policy": '"dm-cache-mq:read=0:write=0"'},
     "dm-cache: sequential requests bypass it": {"dmcache.sequential": "none"},
     "dm-cache: a limit on what is copied at once": {"dmcache.migration": "none"},
@@ -225,7 +225,8 @@ GRID = {
     "queue": ["1", "32"],
     "flush": ['"500us"', '"2ms"', '"5ms"'],
     "commits_joined": ["true", "false"],
-    "bcache.clean_above": ['"10%"', '"20%"'],
+    "bcache.sequential": ['{ bytes = "4MiB", task_mean = true }',
+                          '{ bytes = "4MiB", task_mean = true, synchronous_writes = false, write_back = "16KiB" }'],
 }
 
 

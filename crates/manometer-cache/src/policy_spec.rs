@@ -48,6 +48,12 @@ impl PolicySpec {
         }
     }
 
+    /// The value of a parameter, if the policy has one of that name.
+    pub(crate) fn parameter(&self, name: &str) -> Option<f64> {
+        let mut named = self.kind.parameters.iter().zip(&self.parameters);
+        named.find(|(parameter, _)| parameter.name == name).map(|(_, value)| *value)
+    }
+
     /// The admission filter with its parameters, if any.
     pub fn admission(&self) -> Option<(&'static AdmissionKind, &[f64])> {
         self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))

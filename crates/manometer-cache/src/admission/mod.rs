@@ -71,6 +71,14 @@ impl Policy for FilteredCache<'_> {
         self.cache.remove(id);
     }
 
+    fn set_dirty(&mut self, id: KeyId, is_dirty: bool) {
+        self.cache.set_dirty(id, is_dirty);
+    }
+
+    fn unavailable_share(&self) -> f64 {
+        self.cache.unavailable_share()
+    }
+
     fn eviction_log(&mut self) -> &mut EvictionLog {
         self.cache.eviction_log()
     }

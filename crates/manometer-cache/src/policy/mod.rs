@@ -63,6 +63,15 @@ pub trait Policy: Send {
     /// of the policy (ghosts, sketches, hot spots) stays.
     fn remove(&mut self, id: KeyId);
 
+    /// Says whether an object, if cached, differs from its origin. Policies that evict single objects have these written
+    /// back then, and need not know.
+    fn set_dirty(&mut self, _id: KeyId, _is_dirty: bool) {}
+
+    /// The share of the cache that cannot be evicted now, if the policy looks at what is dirty.
+    fn unavailable_share(&self) -> f64 {
+        0.0
+    }
+
     /// The log of evicted objects.
     fn eviction_log(&mut self) -> &mut EvictionLog;
 

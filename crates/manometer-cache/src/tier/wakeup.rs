@@ -58,4 +58,8 @@ pub enum Wakeup {
         /// The block.
         id: KeyId,
     },
+    /// The second-level cache, when its write-back thread continues.
+    CleanerTimer,
+    /// The second-level cache, when its rate of write-back is set.
+    RateTimer,
 }

@@ -75,7 +75,7 @@ pub fn compare(
     if let Some(cache) = arrangement.cache.as_mut().filter(|_| kind == CacheKind::Bcache) {
         cache.size = ByteSize(bcache_data_bytes(cache, cache.size.0));
     }
-    let tier = tier_counts(&arrangement, requests, times_ns, kind).map_err(refused)?;
+    let tier = tier_counts(&arrangement, requests, times_ns).map_err(refused)?;
     let policy = policy_counts(&arrangement, requests, times_ns);
     let hits = |counts: &HitCounts| match kind {
         CacheKind::Bcache => counts.read_hits,
@@ -95,13 +95,11 @@ pub fn compare(
     })
 }
 
-/// What the tier simulation counts. dm-cache looks at the clock: there, requests come at their times. bcache looks at who
-/// sends them: there, one thread does.
+/// What the tier simulation counts, of requests at their times, from one sender.
 fn tier_counts(
     arrangement: &Arrangement,
     requests: &[BlockRequest],
     times_ns: &[u64],
-    kind: CacheKind,
 ) -> Result<HitCounts, CacheError> {
     let request = |(request, time_ns): (&BlockRequest, &u64)| TraceRequest {
         time_ns: *time_ns,
@@ -117,8 +115,7 @@ fn tier_counts(
         are_timed: true,
         ..TraceRequests::default()
     };
-    let threads = (kind == CacheKind::Bcache).then_some(1);
-    let load = TierLoad::Trace(Arc::new(trace), TraceSettings { threads, is_direct: true });
+    let load = TierLoad::Trace(Arc::new(trace), TraceSettings { threads: None, is_direct: true });
     let run = tier::run_with_progress(&on_instant_devices(arrangement), &load, &mut |_| {})?;
     let counters = run.cache.unwrap_or_default();
     Ok(HitCounts {

@@ -476,7 +476,9 @@ impl<'a> Host<'a> {
             | Wakeup::FillWritten(_)
             | Wakeup::NodeTimer(_)
             | Wakeup::WriteBackRead { .. }
-            | Wakeup::BlockCleaned { .. } => {
+            | Wakeup::BlockCleaned { .. }
+            | Wakeup::CleanerTimer
+            | Wakeup::RateTimer => {
                 if let Some(second) = &mut self.second {
                     second.wake(&mut self.storage, wake);
                 }

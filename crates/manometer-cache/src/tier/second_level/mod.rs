@@ -3,20 +3,23 @@
 //! A policy of [`crate::policy`] decides which blocks are cached. This module decides where they lie, and handles
 //! copies, bypass and write-back. Cache thesis, chapters 4 and 6.2.2.
 
+mod bcache_cleaner;
 mod coalesced;
 mod fills;
 mod metadata;
 mod sequential;
 pub mod settings;
 mod write_back;
+mod write_back_rate;
 
 use std::collections::{BTreeSet, HashMap};
 
+use self::bcache_cleaner::BcacheCleaner;
 use self::coalesced::{CoalescedRequest, FillRequest};
 use self::sequential::SequentialDetector;
-use self::settings::{MetadataKind, SecondLevelSettings, WriteMode};
+use self::settings::{MetadataKind, SecondLevelSettings, SequentialBypass, WriteMode};
 use super::cache_slots::{BlockRun, BlockState, CacheSlots};
-use super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
+use super::io::{FLUSHER, FlowKind, IoRequest, LevelIo, TierLevel};
 use super::jobs::JobId;
 use super::metadata_tree::MetadataTree;
 use super::storage::TierStorage;
@@ -76,6 +79,8 @@ pub struct SecondLevelCache<'a> {
     cleaning: usize,
     cleaned_to: KeyId,
     last_cleaned: Option<KeyId>,
+    /// The write-back thread of bcache in write-back mode.
+    cleaner: Option<BcacheCleaner>,
     /// The size of the metadata, before the blocks: nodes, or a journal and a tree; and the journal's position.
     metadata_bytes: u64,
     journal_bytes: u64,
@@ -138,6 +143,8 @@ impl<'a> SecondLevelCache<'a> {
         let capacity = places - spare;
         let mut policy = settings.policy.create(capacity, blocks, false, seed);
         policy.record_evictions();
+        let cleaner = settings.bcache_buckets(bytes).filter(|_| settings.mode == WriteMode::WriteBack);
+        let cleaner = cleaner.map(|buckets| BcacheCleaner::new(settings, bytes, buckets, scale));
         Ok(Self {
             settings,
             block,
@@ -150,6 +157,7 @@ impl<'a> SecondLevelCache<'a> {
             cleaning: 0,
             cleaned_to: 0,
             last_cleaned: None,
+            cleaner,
             metadata_bytes,
             journal_bytes,
             journal: 0,
@@ -181,6 +189,7 @@ impl<'a> SecondLevelCache<'a> {
 
     /// Serves a request as part of a job.
     pub fn request(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId, io: &IoRequest) {
+        self.note_request(storage);
         let is_bypassed = self.bypasses(storage, io);
         let mut open = CoalescedRequest { job, io: *io, stretch: None, keeps: None, is_logged: false };
         let (mut at, end) = (io.offset, io.offset + io.bytes);
@@ -199,13 +208,13 @@ impl<'a> SecondLevelCache<'a> {
 
     /// Whether a request bypasses the cache, because it is sequential or the cache is congested.
     fn bypasses(&mut self, storage: &TierStorage<Wakeup>, io: &IoRequest) -> bool {
-        let sequential = &self.settings.sequential;
-        let is_sequential = self.tasks.is_sequential(io, sequential.as_ref());
-        let congested = self.settings.congested.as_ref().is_some_and(|congested| {
+        let is_congested = self.settings.congested.as_ref().is_some_and(|congested| {
             let limit = if io.is_write { congested.write } else { congested.read };
             storage.backlog(TierLevel::Cache, io.is_write) > limit.nanoseconds()
         });
-        is_sequential || congested
+        let is_synchronous = io.is_write && io.task != FLUSHER && self.settings.mode == WriteMode::WriteBack;
+        let counts = |sequential: &&SequentialBypass| sequential.synchronous_writes || !is_synchronous;
+        is_congested || self.tasks.is_sequential(io, self.settings.sequential.as_ref().filter(counts))
     }
 
     fn part(
@@ -298,10 +307,15 @@ impl<'a> SecondLevelCache<'a> {
 
     /// Writes to the cache and, in write-through mode, to the origin.
     fn write(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
-        if self.settings.mode == WriteMode::WriteBack {
+        if self.settings.mode == WriteMode::WriteBack && self.may_dirty(&open.io, part.id) {
             self.mark_dirty(part.id);
         } else {
             open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+            match self.slots.state(part.id) {
+                BlockState::Dirty if part.bytes < self.block => self.mark_dirty(part.id),
+                BlockState::Dirty => self.set_clean(part.id),
+                _ => {}
+            }
         }
         open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes);
         // Consecutive blocks share one entry of the tree.
@@ -355,6 +369,8 @@ impl<'a> SecondLevelCache<'a> {
             }
             Wakeup::WriteBackRead { id, flow } => self.write_to_origin(storage, id, flow),
             Wakeup::BlockCleaned { id } => self.complete_write_back(storage, id),
+            Wakeup::CleanerTimer => self.continue_cleaner(storage),
+            Wakeup::RateTimer => self.update_rate(storage),
             _ => {}
         }
     }
@@ -401,9 +417,16 @@ impl<'a> SecondLevelCache<'a> {
     fn mark_dirty(&mut self, id: KeyId) {
         self.is_changed = true;
         self.slots.set(id, BlockState::Dirty);
-        if self.settings.clean_above.is_some() {
+        self.policy.set_dirty(id, true);
+        if self.settings.clean_above.is_some() || self.cleaner.is_some() {
             self.dirty.insert(id);
         }
+    }
+
+    fn set_clean(&mut self, id: KeyId) {
+        self.slots.set(id, BlockState::Clean);
+        self.policy.set_dirty(id, false);
+        self.dirty.remove(&id);
     }
 
     /// Drops a block: the origin has newer data, or will have.

@@ -52,20 +52,22 @@ mod tests {
 
     use super::*;
 
+    const NONE: SequentialBypass =
+        SequentialBypass { bytes: None, requests: None, write_back: None, task_mean: false, synchronous_writes: true };
+
     fn io_request(offset: u64, bytes: u64) -> IoRequest {
         IoRequest { offset, bytes, is_write: false, is_through: false, task: 1 }
     }
 
     #[test]
     fn a_run_is_sequential_from_the_threshold_on() {
-        let by_bytes =
-            SequentialBypass { bytes: Some(ByteSize(100)), requests: None, write_back: None, task_mean: false };
+        let by_bytes = SequentialBypass { bytes: Some(ByteSize(100)), ..NONE };
         let mut tasks = SequentialDetector::default();
         let found: Vec<bool> = [(0, 50), (50, 49), (99, 1), (200, 99)]
             .map(|(at, len)| tasks.is_sequential(&io_request(at, len), Some(&by_bytes)))
             .into();
         assert_eq!(found, [false, false, true, false]);
-        let by_requests = SequentialBypass { bytes: None, requests: Some(3), write_back: None, task_mean: false };
+        let by_requests = SequentialBypass { requests: Some(3), ..NONE };
         let mut tasks = SequentialDetector::default();
         let found: Vec<bool> =
             (0..4).map(|at| tasks.is_sequential(&io_request(at * 5, 5), Some(&by_requests))).collect();
@@ -75,12 +77,8 @@ mod tests {
 
     #[test]
     fn a_task_that_reads_long_runs_is_sequential_from_their_start() {
-        let by_mean = SequentialBypass {
-            bytes: Some(ByteSize(100)),
-            requests: None,
-            write_back: Some(ByteSize(50)),
-            task_mean: true,
-        };
+        let by_mean =
+            SequentialBypass { bytes: Some(ByteSize(100)), write_back: Some(ByteSize(50)), task_mean: true, ..NONE };
         let mut tasks = SequentialDetector::default();
         for run in 1..30 {
             tasks.is_sequential(&io_request(run * 10_000, 1000), Some(&by_mean));

@@ -52,6 +52,10 @@ impl Default for MetadataSettings {
     }
 }
 
+fn default_true() -> bool {
+    true
+}
+
 fn node() -> ByteSize {
     ByteSize(4096)
 }
@@ -70,6 +74,10 @@ pub struct SequentialBypass {
     /// Whether the mean of a task's runs counts as well.
     #[serde(default)]
     pub task_mean: bool,
+    /// Whether synchronous writes in write-back mode count as well, as of bcache since Linux 6.1 at the latest, and not up
+    /// to 4.14 at least.
+    #[serde(default = "default_true")]
+    pub synchronous_writes: bool,
 }
 
 /// How far the SSD may lag behind before requests bypass it.
@@ -116,7 +124,7 @@ pub struct SecondLevelSettings {
     /// The most data copied into it at once.
     pub migration: Option<ByteSize>,
     /// The share of dirty blocks above which they are cleaned; without it, blocks are written back when their slot is
-    /// needed.
+    /// needed. Of bcache the share at which it aims, by default 10 %.
     pub clean_above: Option<Share>,
     /// The metadata.
     #[serde(default)]
@@ -147,6 +155,11 @@ impl SecondLevelSettings {
         }
         let block = self.block.0;
         self.policy.set_parameter("spot", blocks_per_hot_spot(origin_bytes / block, cache_bytes / block) as f64);
+    }
+
+    /// The number of buckets of a bcache of `cache_bytes`; `None` of other policies.
+    pub(super) fn bcache_buckets(&self, cache_bytes: u64) -> Option<u64> {
+        self.policy.parameter("buckets").map(|buckets| (buckets as u64).clamp(1, (cache_bytes / self.block.0).max(1)))
     }
 
     /// What is wrong with the settings, if anything.

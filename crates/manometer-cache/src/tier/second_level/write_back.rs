@@ -32,7 +32,7 @@ impl SecondLevelCache<'_> {
     pub(super) fn complete_write_back(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId) {
         self.cleaning -= 1;
         if self.slots.state(id) == BlockState::Cleaning {
-            self.slots.set(id, BlockState::Clean);
+            self.set_clean(id);
         }
         let follows = self.last_cleaned.replace(id).is_some_and(|last| last + 1 == id);
         if self.settings.metadata.kind == MetadataKind::BTree && !follows {
@@ -41,21 +41,30 @@ impl SecondLevelCache<'_> {
         self.clean(storage);
     }
 
-    /// Writes dirty blocks back in address order if there are too many.
+    /// Writes dirty blocks back in address order: those that bcache's thread has found, or if there are too many.
     pub(super) fn clean(&mut self, storage: &mut TierStorage<Wakeup>) {
+        if let Some(mut cleaner) = self.cleaner.take() {
+            self.run_cleaner(storage, &mut cleaner);
+            self.cleaner = Some(cleaner);
+            return;
+        }
         let Some(above) = self.settings.clean_above else { return };
         let limit = (self.capacity as f64 * above.0) as u64;
         while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {
             let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first()).copied();
             let Some(id) = next else { break };
-            self.dirty.remove(&id);
-            self.cleaned_to = id + 1;
+            self.clean_block(storage, id);
+        }
+    }
+
+    /// Begins to write back a dirty block.
+    pub(super) fn clean_block(&mut self, storage: &mut TierStorage<Wakeup>, id: KeyId) {
+        self.dirty.remove(&id);
+        self.cleaned_to = id + 1;
+        if let Some(slot) = self.slots.of(id) {
             self.slots.set(id, BlockState::Cleaning);
             self.cleaning += 1;
-            match self.slots.of(id) {
-                Some(slot) => self.write_back(storage, slot, id, FlowKind::Cleaning),
-                None => self.cleaning -= 1,
-            }
+            self.write_back(storage, slot, id, FlowKind::Cleaning);
         }
     }
 }

@@ -9,6 +9,7 @@ mod ratios;
 mod series;
 mod thesis;
 mod traces;
+mod write_back;
 mod wrong;
 
 use std::path::PathBuf;
