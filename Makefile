@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`.
 
 .NOTPARALLEL:
-.PHONY: demo test test-python release program-aarch64 try-release wheel book bench docs gallery notebooks audit soak python-checks clear-skipped print-skipped
+.PHONY: demo test test-python release program-aarch64 try-release wheel book bench docs gallery notebooks audit soak kernel-test python-checks clear-skipped print-skipped
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -128,6 +128,11 @@ notebooks: wheel
 gallery: wheel
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(dist)/*.whl
 	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
+
+# The kernel patches: applied, built as user-mode-linux, and counted. About half an hour, apart from `make test`.
+kernel-test:
+	setup/setup kernel
+	kernel/test
 
 # Crashes rlsm often, cuts its power and compares it with a map for long; kills recycle often, cuts its power and compares
 # it with an array for long, also under sanitizers; then runs every fuzz target for so many minutes. What a fuzzer finds

@@ -223,10 +223,9 @@ MECHANISMS = {
 # What is tried when constants are chosen on two workloads. Those of the workloads themselves stay as they ship.
 GRID = {
     "queue": ["1", "32"],
-    "flush": ['"500us"', '"2ms"', '"5ms"'],
+    "flush": ['"500us"', '"1500us"', '"2500us"', '"5ms"'],
     "commits_joined": ["true", "false"],
-    "bcache.sequential": ['{ bytes = "4MiB", task_mean = true }',
-                          '{ bytes = "4MiB", task_mean = true, synchronous_writes = false, write_back = "16KiB" }'],
+    "bcache.sequential": ['{ bytes = "4MiB", task_mean = true }'],
 }
 
 

@@ -210,7 +210,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
             self.take_out(slot);
         }
         self.buckets[self.open].filled = 0;
-        self.unavailable += 1;
+        self.unavailable = (self.unavailable + 1).min(self.buckets.len());
         self.touch(self.open);
         true
     }

@@ -4,15 +4,14 @@
 
 use std::collections::VecDeque;
 
-use super::super::cache_slots::{BlockRun, BlockState};
+use super::super::cache_slots::BlockRun;
 use super::super::events::Ns;
 use super::super::io::{FLUSHER, IoRequest};
 use super::super::storage::TierStorage;
 use super::super::wakeup::Wakeup;
 use super::SecondLevelCache;
-use super::settings::SecondLevelSettings;
+use super::settings::{SecondLevelSettings, WriteMode};
 use super::write_back_rate::{DirtyData, SECTOR, UPDATE_NS, WriteBackRate};
-use crate::key_id::KeyId;
 
 /// The share of dirty data by default (`writeback_percent`).
 const TARGET_SHARE: f64 = 0.1;
@@ -51,6 +50,8 @@ pub struct BcacheCleaner {
     /// What the last scan found, and whether that was all.
     found: VecDeque<BlockRun>,
     found_all: bool,
+    /// The number of the last request before the scan.
+    scanned: u32,
     has_dirty: bool,
     is_timed: bool,
 }
@@ -60,13 +61,14 @@ impl BcacheCleaner {
     pub fn new(settings: &SecondLevelSettings, bytes: u64, buckets: u64, scale: u64) -> Self {
         Self {
             state: CleanerState::Asleep,
-            rate: WriteBackRate::new(),
+            rate: WriteBackRate::new(scale),
             target_share: settings.clean_above.map_or(TARGET_SHARE, |share| share.0),
             buckets: buckets * scale,
             bucket_bytes: bytes / buckets,
             scanned_max: (SCANNED_MAX / scale).max(1) as usize,
             found: VecDeque::new(),
             found_all: false,
+            scanned: 0,
             has_dirty: false,
             is_timed: false,
         }
@@ -79,11 +81,11 @@ impl BcacheCleaner {
 }
 
 impl SecondLevelCache<'_> {
-    /// Whether a write may leave its block dirty.
-    pub(super) fn may_dirty(&self, io: &IoRequest, id: KeyId) -> bool {
+    /// Whether a write may leave blocks dirty.
+    pub(super) fn may_dirty(&self, io: &IoRequest) -> bool {
         let cutoff = if io.task == FLUSHER { CUTOFF } else { CUTOFF_SYNCHRONOUS };
         let in_use = (100.0 * self.policy.unavailable_share()).floor();
-        self.cleaner.is_none() || in_use <= cutoff || self.slots.state(id) == BlockState::Cleaning
+        self.settings.mode == WriteMode::WriteBack && (self.cleaner.is_none() || in_use <= cutoff)
     }
 
     /// Notes a request, which ends idleness.
@@ -111,7 +113,7 @@ impl SecondLevelCache<'_> {
             sectors: (dirty_bytes / SECTOR) as i64,
             target: (cache_sectors * cleaner.target_share) as i64,
             buckets: cleaner.buckets as i64,
-            in_use: (cleaner.buckets as f64 * unavailable) as i64,
+            in_use: (cleaner.buckets as f64 * unavailable).round() as i64,
             bucket_sectors: (cleaner.bucket_bytes / SECTOR) as i64,
         };
         cleaner.rate.update(storage.now() * scale, &dirty);
@@ -142,7 +144,7 @@ impl SecondLevelCache<'_> {
         }
         while cleaner.state == CleanerState::Running && self.cleaning < WRITTEN_AT_ONCE {
             if let Some(run) = cleaner.found.pop_front() {
-                let blocks = self.clean_run(storage, run);
+                let blocks = self.clean_run(storage, cleaner.scanned, run);
                 let delay =
                     cleaner.rate.delay(storage.now() * self.time_scale, blocks * self.block / SECTOR * self.time_scale);
                 if delay >= self.time_scale {
@@ -158,19 +160,23 @@ impl SecondLevelCache<'_> {
         }
     }
 
-    /// Begins to write back the dirty blocks of a run. Returns their number.
-    fn clean_run(&mut self, storage: &mut TierStorage<Wakeup>, run: BlockRun) -> u64 {
-        let ids = (run.id..run.id + run.blocks).filter(|id| self.dirty.contains(id)).collect::<Vec<_>>();
-        ids.iter().for_each(|id| self.clean_block(storage, *id));
-        ids.len() as u64
+    /// Begins to write back a run. Returns its number of blocks: none if it was written to since the scan.
+    fn clean_run(&mut self, storage: &mut TierStorage<Wakeup>, scanned: u32, run: BlockRun) -> u64 {
+        let is_same = |id| self.dirty.get(&id).is_some_and(|written| written.wrapping_sub(scanned) as i32 <= 0);
+        if !(run.id..run.id + run.blocks).all(is_same) {
+            return 0;
+        }
+        (run.id..run.id + run.blocks).for_each(|id| self.clean_block(storage, id));
+        u64::from(run.blocks)
     }
 
     /// Finds runs of dirty blocks, from where the last scan ended.
     fn scan(&self, cleaner: &mut BcacheCleaner) {
+        cleaner.scanned = self.requested;
         let after = self.dirty.range(self.cleaned_to..);
         let before = self.dirty.range(..self.cleaned_to);
         let run_max = (cleaner.bucket_bytes / self.block) as u32;
-        for id in after.chain(before).copied() {
+        for id in after.chain(before).map(|(id, _)| *id) {
             let Some(slot) = self.slots.of(id) else { continue };
             let is_full = cleaner.found.len() == cleaner.scanned_max;
             match cleaner.found.back_mut() {

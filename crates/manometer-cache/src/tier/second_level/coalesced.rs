@@ -15,6 +15,8 @@ pub(super) struct CoalescedRequest {
     pub keeps: Option<(JobId, usize)>,
     /// Whether its changes were logged in the metadata.
     pub is_logged: bool,
+    /// Whether it may leave blocks dirty.
+    pub may_dirty: bool,
 }
 
 /// Blocks that a request reads and that are then cached.

@@ -28,8 +28,10 @@ impl SecondLevelCache<'_> {
     ) {
         let IoRequest { is_write, is_through, .. } = open.io;
         match self.settings.mode {
-            WriteMode::WriteBack if is_write => self.mark_dirty(part.id),
-            WriteMode::WriteThrough if is_write => open.add(storage, TierLevel::Origin, part.offset, part.bytes),
+            _ if open.may_dirty && is_write => self.mark_dirty(part.id),
+            WriteMode::WriteBack | WriteMode::WriteThrough if is_write => {
+                open.add(storage, TierLevel::Origin, part.offset, part.bytes)
+            }
             _ => {}
         }
         let rest = self.stretch(TierLevel::Cache, self.place(slot, part), part.bytes, is_write, FlowKind::File);

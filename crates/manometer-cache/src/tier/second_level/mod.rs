@@ -12,7 +12,7 @@ pub mod settings;
 mod write_back;
 mod write_back_rate;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use self::bcache_cleaner::BcacheCleaner;
 use self::coalesced::{CoalescedRequest, FillRequest};
@@ -74,8 +74,9 @@ pub struct SecondLevelCache<'a> {
     requested: u32,
     slots: CacheSlots,
     capacity: u64,
-    /// Dirty blocks in address order, if they are cleaned, and the cleaning position.
-    dirty: BTreeSet<KeyId>,
+    /// Dirty blocks in address order, if they are cleaned, with the number of the request that wrote them last; and the
+    /// cleaning position.
+    dirty: BTreeMap<KeyId, u32>,
     cleaning: usize,
     cleaned_to: KeyId,
     last_cleaned: Option<KeyId>,
@@ -153,7 +154,7 @@ impl<'a> SecondLevelCache<'a> {
             requested: 0,
             slots: CacheSlots::new(blocks.keys(), places as u32),
             capacity,
-            dirty: BTreeSet::new(),
+            dirty: BTreeMap::new(),
             cleaning: 0,
             cleaned_to: 0,
             last_cleaned: None,
@@ -191,7 +192,14 @@ impl<'a> SecondLevelCache<'a> {
     pub fn request(&mut self, storage: &mut TierStorage<Wakeup>, job: JobId, io: &IoRequest) {
         self.note_request(storage);
         let is_bypassed = self.bypasses(storage, io);
-        let mut open = CoalescedRequest { job, io: *io, stretch: None, keeps: None, is_logged: false };
+        let mut open = CoalescedRequest {
+            job,
+            io: *io,
+            stretch: None,
+            keeps: None,
+            is_logged: false,
+            may_dirty: self.may_dirty(io),
+        };
         let (mut at, end) = (io.offset, io.offset + io.bytes);
         while at < end {
             let until = end.min((at / self.block + 1) * self.block);
@@ -225,27 +233,35 @@ impl<'a> SecondLevelCache<'a> {
         is_bypassed: bool,
     ) {
         let io = open.io;
-        let was_held = self.policy.holds(part.id);
+        let (was_held, is_whole) = (self.policy.holds(part.id), part.bytes == self.block);
+        // What is being written back would overwrite what goes past it.
+        let is_bypassed = is_bypassed && !(io.is_write && self.slots.state(part.id) == BlockState::Cleaning);
         let is_there = was_held && self.is_there(part.id);
         self.count(&io, is_there, is_bypassed);
         if io.is_write && self.settings.mode == WriteMode::WriteAround {
             self.forget(part.id);
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
-        if is_bypassed && (!was_held || io.is_write && part.bytes == self.block) {
+        if is_bypassed && (!was_held || io.is_write && is_whole) {
             self.forget(part.id);
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
-        if !was_held && part.bytes < self.block && !self.may_migrate(part.id) {
+        if !was_held && !is_whole && !self.may_migrate(part.id) {
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        }
+        let is_dirty = io.is_write && self.slots.state(part.id) == BlockState::Dirty;
+        if is_dirty && is_whole {
+            // Nobody needs the old data any more.
+            self.set_clean(part.id);
         }
         let now = storage.now() * self.time_scale;
         let request = CacheRequest {
             id: part.id,
             position: self.requested,
             size: 1,
-            is_write: io.is_write,
-            is_whole: part.bytes == self.block && self.settings.mode == WriteMode::WriteBack,
+            // A part that is written through leaves the rest of the block where it is.
+            is_write: io.is_write && (is_whole || open.may_dirty || !is_dirty),
+            is_whole: is_whole && self.settings.mode == WriteMode::WriteBack,
             time_ns: now,
         };
         self.requested = self.requested.wrapping_add(1);
@@ -307,15 +323,10 @@ impl<'a> SecondLevelCache<'a> {
 
     /// Writes to the cache and, in write-through mode, to the origin.
     fn write(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
-        if self.settings.mode == WriteMode::WriteBack && self.may_dirty(&open.io, part.id) {
+        if open.may_dirty || self.slots.state(part.id) == BlockState::Cleaning {
             self.mark_dirty(part.id);
         } else {
             open.add(storage, TierLevel::Origin, part.offset, part.bytes);
-            match self.slots.state(part.id) {
-                BlockState::Dirty if part.bytes < self.block => self.mark_dirty(part.id),
-                BlockState::Dirty => self.set_clean(part.id),
-                _ => {}
-            }
         }
         open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes);
         // Consecutive blocks share one entry of the tree.
@@ -419,7 +430,7 @@ impl<'a> SecondLevelCache<'a> {
         self.slots.set(id, BlockState::Dirty);
         self.policy.set_dirty(id, true);
         if self.settings.clean_above.is_some() || self.cleaner.is_some() {
-            self.dirty.insert(id);
+            self.dirty.insert(id, self.requested);
         }
     }
 

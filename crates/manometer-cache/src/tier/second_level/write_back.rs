@@ -51,8 +51,8 @@ impl SecondLevelCache<'_> {
         let Some(above) = self.settings.clean_above else { return };
         let limit = (self.capacity as f64 * above.0) as u64;
         while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {
-            let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first()).copied();
-            let Some(id) = next else { break };
+            let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first_key_value());
+            let Some(id) = next.map(|(id, _)| *id) else { break };
             self.clean_block(storage, id);
         }
     }

@@ -47,13 +47,14 @@ pub struct WriteBackRate {
     sectors_per_s: i64,
     integral: i64,
     due: Ns,
+    ahead: Ns,
     idle_updates: u32,
 }
 
 impl WriteBackRate {
-    /// The rate of a cache that is new.
-    pub fn new() -> Self {
-        Self { sectors_per_s: RATE_FIRST, integral: 0, due: 0, idle_updates: 0 }
+    /// The rate of a cache that is new. At `scale` a block counts as so many.
+    pub fn new(scale: u64) -> Self {
+        Self { sectors_per_s: RATE_FIRST, integral: 0, due: 0, ahead: AHEAD_NS * scale, idle_updates: 0 }
     }
 
     /// Sets the rate.
@@ -89,7 +90,7 @@ impl WriteBackRate {
     /// How long to wait after `sectors` were written back.
     pub fn delay(&mut self, now: Ns, sectors: u64) -> Ns {
         self.due += sectors * SECOND / self.sectors_per_s as u64;
-        self.due = self.due.clamp(now.saturating_sub(BEHIND_NS), now + AHEAD_NS);
+        self.due = self.due.clamp(now.saturating_sub(BEHIND_NS), now + self.ahead);
         self.due.saturating_sub(now)
     }
 }
@@ -115,7 +116,7 @@ mod tests {
     const DIRTY: DirtyData = DirtyData { sectors: 0, target: 10_000, buckets: 100, in_use: 0, bucket_sectors: 1000 };
 
     fn rates(dirty: &[DirtyData]) -> Vec<i64> {
-        let mut rate = WriteBackRate::new();
+        let mut rate = WriteBackRate::new(1);
         let rates = dirty.iter().zip(1..).map(|(dirty, at)| {
             rate.end_idle();
             rate.reset(at * UPDATE_NS);
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn a_writer_that_lags_accumulates_nothing_and_an_idle_cache_has_no_limit() {
         let dirty = DirtyData { sectors: 50_000, ..DIRTY };
-        let mut rate = WriteBackRate::new();
+        let mut rate = WriteBackRate::new(1);
         (1..6).for_each(|at| rate.update(at * UPDATE_NS, &dirty));
         assert_eq!((rate.sectors_per_s, rate.integral), (1000, 0));
         rate.update(6 * UPDATE_NS, &dirty);
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_delay_is_at_most_two_and_a_half_seconds_and_two_are_made_up() {
-        let mut rate = WriteBackRate::new();
+        let mut rate = WriteBackRate::new(1);
         assert_eq!(rate.delay(0, 512), SECOND / 2);
         assert_eq!((rate.delay(0, 1 << 20), rate.delay(AHEAD_NS, 0)), (AHEAD_NS, 0));
         // At 100 s it was due at 98 s.

@@ -21,14 +21,21 @@ fn bcache() -> Arrangement {
     arrangement
 }
 
-/// Writes `mib` from 0 on, 64 KiB every 10 ms, and reads elsewhere at the times `reads_s`.
-fn write_then_read(arrangement: &Arrangement, mib: u64, is_direct: bool, reads_s: &[u64]) -> TierResult {
-    let request = |time_ns, offset, bytes, kind| TraceRequest { time_ns, offset, bytes, stream: 0, kind };
-    let writes = (0..mib * 16).map(|at| request(at * SECOND / 100, at << 16, 1 << 16, BlockOperation::Write));
-    let reads = reads_s.iter().map(|s| request(s * SECOND, 512 * MIB, 4096, BlockOperation::Read));
-    let requests: Vec<TraceRequest> = writes.chain(reads).collect();
+/// Does what is requested at its time.
+fn at_times(arrangement: &Arrangement, is_direct: bool, requests: Vec<TraceRequest>) -> TierResult {
     let trace = TraceRequests { requests, bytes: 513 * MIB, streams: 1, are_timed: true, ..TraceRequests::default() };
     run(arrangement, &TierLoad::Trace(Arc::new(trace), TraceSettings { threads: None, is_direct })).unwrap()
+}
+
+fn request(time_ns: u64, offset: u64, bytes: u32, kind: BlockOperation) -> TraceRequest {
+    TraceRequest { time_ns, offset, bytes, stream: 0, kind }
+}
+
+/// Writes `mib` from 0 on, 64 KiB every 10 ms, and reads elsewhere at the times `reads_s`.
+fn write_then_read(arrangement: &Arrangement, mib: u64, is_direct: bool, reads_s: &[u64]) -> TierResult {
+    let writes = (0..mib * 16).map(|at| request(at * SECOND / 100, at << 16, 1 << 16, BlockOperation::Write));
+    let reads = reads_s.iter().map(|s| request(s * SECOND, 512 * MIB, 4096, BlockOperation::Read));
+    at_times(arrangement, is_direct, writes.chain(reads).collect())
 }
 
 /// MiB that requests wrote to the origin, and that were cleaned.
@@ -38,7 +45,7 @@ fn written(result: &TierResult) -> (f64, f64) {
 }
 
 #[test]
-fn writes_reach_the_origin_too_while_70_percent_of_the_buckets_are_in_use_or_40_of_background_writes() {
+fn writes_reach_the_origin_too_above_70_percent_of_the_buckets_in_use_or_40_of_background_writes() {
     let mut arrangement = bcache();
     // Nothing is cleaned: dirty data may be all of it.
     arrangement.cache.as_mut().unwrap().clean_above = Some("99%".parse().unwrap());
@@ -78,4 +85,41 @@ fn dirty_data_is_cleaned_as_fast_as_the_controller_says_after_a_first_pause() {
 fn an_idle_cache_is_cleaned_without_a_limit() {
     let (_, cleaned) = written(&write_then_read(&bcache(), 32, true, &[200]));
     assert!((cleaned - 32.0).abs() < 0.01, "{cleaned}");
+}
+
+#[test]
+fn parts_of_dirty_blocks_are_written_through_and_never_push_dirty_data_out() {
+    // 20 MiB of 64 are dirty at the start; parts of them, and of others, are written until all buckets would be in use.
+    let whole = (0..320).map(|at| request(at * SECOND / 100, at << 16, 1 << 16, BlockOperation::Write));
+    let place = |at: u64| at * 7919 % 40_000 * 4096;
+    let parts = (0..60_000).map(|at| request(4 * SECOND + at * 10_000, place(at), 1024, BlockOperation::Write));
+    let result = at_times(&bcache(), true, whole.chain(parts).collect());
+    assert_eq!(result.flows.demotion.origin_written, 0);
+    assert!(result.flows.file.origin_written > 0, "some are written through");
+}
+
+#[test]
+fn what_is_rewritten_before_its_turn_is_not_written_back() {
+    // At the least rate, nothing of what is written again and again has its turn.
+    let rewrites = |period_ms: u64| {
+        let writes = (0..120_000 / period_ms)
+            .map(|at| request(at * period_ms * 1_000_000, at % 64 * 128 * 1024, 4096, BlockOperation::Write));
+        written(&at_times(&bcache(), true, writes.collect())).1
+    };
+    let (often, seldom) = (rewrites(20), rewrites(2000));
+    assert!(often < 0.5 * seldom, "{often} {seldom}");
+}
+
+#[test]
+fn a_write_past_the_cache_does_not_overtake_a_block_that_is_being_written_back() {
+    let mut arrangement = bcache();
+    arrangement.cache.as_mut().unwrap().sequential =
+        serde_json::from_str("{ \"bytes\": \"64KiB\", \"synchronous_writes\": true }").unwrap();
+    let requests = vec![
+        request(0, 40_960, 4096, BlockOperation::Write),
+        request(20_000, 0, 1 << 16, BlockOperation::Write),
+        request(20 * SECOND, 40_960, 4096, BlockOperation::Read),
+    ];
+    let result = at_times(&arrangement, true, requests);
+    assert_eq!((result.flows.file.origin_written, result.read_hit_ratio), (15 * 4096, Some(1.0)));
 }
