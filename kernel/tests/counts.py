@@ -66,7 +66,8 @@ def main() -> int:
         print("| " + " | ".join("yes" if value is True else "no" if value is False else str(value)
                                  for value in one.values()) + " |")
     found = wrong(rows)
-    print("\n".join(found), file=sys.stderr)
+    for one in found:
+        print(one, file=sys.stderr)
     return 1 if found else 0
 
 

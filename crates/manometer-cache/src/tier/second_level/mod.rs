@@ -321,7 +321,7 @@ impl<'a> SecondLevelCache<'a> {
         self.write(storage, open, slot, part);
     }
 
-    /// Writes to the cache and, in write-through mode, to the origin.
+    /// Writes to the cache and, unless that may leave the block dirty, to the origin.
     fn write(&mut self, storage: &mut TierStorage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
         if open.may_dirty || self.slots.state(part.id) == BlockState::Cleaning {
             self.mark_dirty(part.id);

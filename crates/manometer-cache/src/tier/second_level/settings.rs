@@ -74,8 +74,7 @@ pub struct SequentialBypass {
     /// Whether the mean of a task's runs counts as well.
     #[serde(default)]
     pub task_mean: bool,
-    /// Whether synchronous writes in write-back mode count as well, as of bcache since Linux 6.1 at the latest, and not up
-    /// to 4.14 at least.
+    /// Whether synchronous writes in write-back mode count as well: with bcache of Linux 6.1 they do, with 3.17 not.
     #[serde(default = "default_true")]
     pub synchronous_writes: bool,
 }
