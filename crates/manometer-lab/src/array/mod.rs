@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use self::bcache::data_bytes as bcache_data_bytes;
 pub use self::built_array::{BuiltArray, CacheKind};
-pub use self::counters::{ArrayCounters, CacheCounters, DeviceTraffic};
+pub use self::counters::{ArrayCounters, DeviceTraffic};
 pub use self::file_system::FileSystem;
 pub use self::journal::{STATE_DIRECTORY, names};
 pub use self::spec::{ArraySpec, cache_kind, check, device_sizes, differences};

@@ -8,11 +8,12 @@ use manometer_cache::tier::device::{DeviceSettings, SsdSettings};
 use manometer_cache::tier::workload::{BlockOperation, TraceRequest, TraceRequests, TraceSettings};
 use manometer_cache::tier::{self, Arrangement, TierLoad, WriteMode};
 use manometer_cache::{CacheError, CacheRequest, RequestSequence};
+use manometer_measure::host::CacheCounters;
 use manometer_measure::{ByteSize, Span};
 use serde::Serialize;
 
 use crate::LabError;
-use crate::array::{CacheCounters, CacheKind, bcache_data_bytes};
+use crate::array::{CacheKind, bcache_data_bytes};
 use crate::guest::GuestResult;
 use crate::replay::BlockRequest;
 

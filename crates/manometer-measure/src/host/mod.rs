@@ -1,6 +1,7 @@
 //! The host: its devices and file systems, and the observers that sample it on every tick of a run.
 
 pub mod block_device;
+mod cache_counters;
 mod disks;
 pub mod environment;
 mod kernel_file;
@@ -17,6 +18,7 @@ pub mod virtual_disk;
 use std::path::Path;
 
 pub use block_device::{BlockDevice, device_of};
+pub use cache_counters::CacheCounters;
 pub use layers::{Layer, LayerKind, layers_of};
 pub use nvme_controllers::nvme_controllers;
 pub use observer::{Observer, ObserverKind, PhaseBoundary, Subject};

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use manometer_lab::array::{self, ArrayCounters, BuiltArray, CacheCounters, CacheKind};
+use manometer_lab::array::{self, ArrayCounters, BuiltArray, CacheKind};
 use manometer_measure::ByteSize;
+use manometer_measure::host::CacheCounters;
 use serde_json::json;
 
 use super::refuse;

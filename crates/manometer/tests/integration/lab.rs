@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use manometer_lab::guest::{ArrangementChoice, GuestMachine, GuestResult, GuestTask, KERNEL, Work};
 use manometer_measure::ByteSize;
+use manometer_measure::recording::Recording;
 use manometer_testing::{Cause, repository_file, skip};
 
 use crate::support::Scene;
@@ -238,6 +239,47 @@ fn an_experiment_runs_on_an_array_and_its_recording_comes_out() {
     let left: Vec<_> = fs::read_dir(scene.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("manometer-lab")), "{left:?}");
     scene.run(run).status(2).err_has(&["rec exists"]);
+}
+
+#[test]
+fn a_recording_has_what_the_cache_below_it_hit_and_missed() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "bcache.toml", "none", 1, "64MiB", BCACHE);
+    arrangement(&scene, "dm.toml", "none", 1, "64MiB", DM_CACHE);
+    scene.write(
+        "e.toml",
+        "name = \"small\"\ninterval = \"100ms\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"io\"\n\
+         file_size = \"8MiB\"\nblock_size = \"4KiB\"\nwrite_ratio = 0.5\n[plan]\nwarmup = \"0s\"\nphase = \"3s\"\n",
+    );
+    for array in ["bcache", "dm"] {
+        let run = format!("lab run e.toml --array {array}.toml --out {array} --memory 256MiB --format json");
+        let counts = scene.run(&run).status(0).json()["guest"]["counters"]["cache"].clone();
+        let recording = Recording::open(&scene.path(array)).unwrap();
+        let caches: Vec<_> = recording.series().into_iter().filter(|name| name.starts_with("cache.")).collect();
+        let [cache] = caches.as_slice() else { panic!("{:?}", recording.series()) };
+        let samples = recording.samples(cache).unwrap();
+        let values = |name: &str| samples.column(name).unwrap().iter().flatten().copied().collect::<Vec<f64>>();
+        assert!(!values("dirty_bytes").is_empty(), "{samples:?}");
+        if array == "bcache" {
+            // Its counts may have changed at no sample.
+            assert!(!values("read_misses").is_empty() && values("promotions").is_empty(), "{samples:?}");
+            continue;
+        }
+        let seconds: Vec<f64> = samples.t_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e9).collect();
+        let sum = |name: &str| -> f64 {
+            let rates = samples.column(name).unwrap();
+            rates[1..].iter().zip(&seconds).map(|(rate, seconds)| rate.unwrap_or(0.0) * seconds).sum()
+        };
+        let recorded = ["read_hits", "read_misses", "write_hits", "write_misses"].map(sum).iter().sum::<f64>();
+        let counted: f64 = ["read_hits", "read_misses", "write_hits", "write_misses"]
+            .iter()
+            .map(|name| counts[name].as_f64().unwrap())
+            .sum();
+        assert!(recorded > 0.0 && recorded <= counted, "{recorded} of {counted}: {samples:?}");
+    }
 }
 
 #[test]

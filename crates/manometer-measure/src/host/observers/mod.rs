@@ -26,6 +26,7 @@ observers! {
     filesystem;
     device;
     layer;
+    cache;
     pub health;
     foreign_processes;
     process;
