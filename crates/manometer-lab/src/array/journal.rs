@@ -24,6 +24,15 @@ struct Content {
     undo: Vec<Undo>,
 }
 
+/// Refuses a name that another array has.
+pub(super) fn check_name(name: &str) -> Result<(), LabError> {
+    if names().iter().any(|known| known == name) { Err(taken(name)) } else { Ok(()) }
+}
+
+fn taken(name: &str) -> LabError {
+    LabError::Refused(format!("there is an array `{name}`: take another `--name`, or `manometer array destroy {name}`"))
+}
+
 /// The record of one array.
 pub(super) struct ArrayJournal {
     directory: Directory,
@@ -38,9 +47,7 @@ impl ArrayJournal {
         let directory = Directory::create(Path::new(STATE_DIRECTORY)).map_err(LabError::at(STATE_DIRECTORY))?;
         let file = file_name(name);
         if directory.holds(&file) {
-            return Err(LabError::Refused(format!(
-                "there is an array `{name}`: take another `--name`, or `manometer array destroy {name}`"
-            )));
+            return Err(taken(name));
         }
         let array = BuiltArray { name: name.to_owned(), ..BuiltArray::default() };
         let content = Content { array, ..Content::default() };

@@ -5,6 +5,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::prepare::erase::DiskFacts;
+use serde::Serialize;
 
 use super::device_mapper::{create_device, linear};
 use super::journal::ArrayJournal;
@@ -41,7 +42,43 @@ pub(super) struct Members {
     pub cache: Vec<Member>,
 }
 
+/// What happens to a file or device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceUse {
+    /// The file is created.
+    Created,
+    /// The file is emptied.
+    Emptied,
+    /// All of the device is taken.
+    Whole,
+    /// The first bytes of the device are taken.
+    FirstPart,
+}
+
+/// What an array would take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedDevice {
+    /// Its place: `origin-0`, `cache-0`.
+    pub place: String,
+    /// The file or device.
+    pub path: PathBuf,
+    /// The bytes that are used of it.
+    pub bytes: u64,
+    /// What happens to it.
+    pub used: DeviceUse,
+}
+
 impl Members {
+    /// What is taken, the origin first.
+    pub fn planned(&self) -> Vec<PlannedDevice> {
+        let levels = [("origin", &self.origin), ("cache", &self.cache)];
+        let planned = levels.into_iter().flat_map(|(level, members)| {
+            members.iter().enumerate().map(move |(at, member)| member.planned(format!("{level}-{at}")))
+        });
+        planned.collect()
+    }
+
     /// Whether all of them read as zeros.
     pub fn are_new(&self) -> bool {
         self.origin.iter().chain(&self.cache).all(|member| member.kind == MemberKind::NewFile)
@@ -150,6 +187,16 @@ pub(super) fn attach(
 }
 
 impl Member {
+    fn planned(&self, place: String) -> PlannedDevice {
+        let used = match self.kind {
+            MemberKind::NewFile => DeviceUse::Created,
+            MemberKind::File => DeviceUse::Emptied,
+            MemberKind::Device { bytes } if bytes == self.bytes => DeviceUse::Whole,
+            MemberKind::Device { .. } => DeviceUse::FirstPart,
+        };
+        PlannedDevice { place, path: self.path.clone(), bytes: self.bytes, used }
+    }
+
     fn attach(&self, name: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
         let path = self.path.display().to_string();
         match self.kind {

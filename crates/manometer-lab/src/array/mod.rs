@@ -26,6 +26,7 @@ pub use self::built_array::{BuiltArray, CacheKind};
 pub use self::counters::{ArrayCounters, DeviceTraffic};
 pub use self::file_system::FileSystem;
 pub use self::journal::{STATE_DIRECTORY, names};
+pub use self::member::{DeviceUse, PlannedDevice};
 pub use self::spec::{ArraySpec, cache_kind, check, device_sizes, differences};
 
 use self::journal::ArrayJournal;
@@ -37,14 +38,28 @@ use crate::LabError;
 /// # Errors
 /// The request is wrong, a program is missing, a step failed, or it was `interrupted`.
 pub fn create(spec: &ArraySpec, interrupted: &Arc<AtomicBool>) -> Result<BuiltArray, LabError> {
-    spec.check()?;
-    requirements::check(spec)?;
-    let members = member::check_all(spec)?;
+    let members = check_members(spec)?;
     let mut journal = ArrayJournal::begin(&spec.name, interrupted)?;
     match build(spec, &members, &mut journal) {
         Ok(()) => Ok(journal.array().clone()),
         Err(error) => Err(journal.undo_after(error)),
     }
+}
+
+/// What [`create`] would take. Nothing is changed but that modules of the kernel are loaded.
+///
+/// # Errors
+/// `create` would refuse the request.
+pub fn plan(spec: &ArraySpec) -> Result<Vec<PlannedDevice>, LabError> {
+    let members = check_members(spec)?;
+    journal::check_name(&spec.name)?;
+    Ok(members.planned())
+}
+
+fn check_members(spec: &ArraySpec) -> Result<member::Members, LabError> {
+    spec.check()?;
+    requirements::check(spec)?;
+    member::check_all(spec)
 }
 
 fn build(spec: &ArraySpec, members: &member::Members, journal: &mut ArrayJournal) -> Result<(), LabError> {

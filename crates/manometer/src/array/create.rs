@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use manometer_cache::tier::Arrangement;
-use manometer_lab::array::{self, ArraySpec, BuiltArray, FileSystem, differences};
+use manometer_lab::array::{self, ArraySpec, BuiltArray, DeviceUse, FileSystem, PlannedDevice, differences};
+use manometer_measure::ByteSize;
 use serde_json::json;
 
 use super::refuse;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
 use crate::process;
+use crate::table::table;
 
 /// The file system of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -29,6 +31,7 @@ enum FileSystemName {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  manometer array create arrangements/bcache-1s-4h10.toml --origin /dev/sdb,/dev/sdc,/dev/sdd,/dev/sde --cache /dev/nvme1n1 --mount /mnt/array\n  \
+    manometer array create mine.toml --origin /dev/sdb --cache /dev/nvme1n1 --dry-run\n  \
     manometer array create mine.toml --name small --origin disk.img --cache ssd.img"
 )]
 pub struct Args {
@@ -53,6 +56,9 @@ pub struct Args {
     /// Take devices and files that hold data: these are lost.
     #[arg(long)]
     erase: bool,
+    /// Check everything and say what would be taken; change nothing, but load modules of the kernel.
+    #[arg(long)]
+    dry_run: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -80,6 +86,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         mount,
         erase: args.erase,
     };
+    if args.dry_run {
+        return match array::plan(&spec) {
+            Ok(devices) => {
+                let document = || json!({ "name": spec.name, "devices": devices, "differences": differences });
+                args.format.print(document, || plan_text(&spec.name, &devices, &differences))?;
+                Ok(ExitStatus::Done)
+            }
+            Err(error) => refuse(error),
+        };
+    }
     match array::create(&spec, &process::interruption()?) {
         Ok(built) => {
             let document = || json!({ "array": built, "differences": differences });
@@ -96,11 +112,24 @@ fn text(built: &BuiltArray, differences: &[String]) -> String {
         Some(point) => format!(", mounted at {}", point.display()),
         None => String::new(),
     };
-    let differences: Vec<String> = differences.iter().map(|text| format!("  {text}")).collect();
-    format!(
-        "{} is {}{mounted}.\nIn this it differs from the simulation of the same file:\n{}",
-        built.name,
-        device.display(),
-        differences.join("\n")
-    )
+    format!("{} is {}{mounted}.\n{}", built.name, device.display(), differences_text(differences))
+}
+
+fn differences_text(differences: &[String]) -> String {
+    let lines: Vec<String> = differences.iter().map(|text| format!("  {text}")).collect();
+    format!("In this it differs from the simulation of the same file:\n{}", lines.join("\n"))
+}
+
+fn plan_text(name: &str, devices: &[PlannedDevice], differences: &[String]) -> String {
+    let mut table = table(&["", "device", "size", "what happens to it"], 2);
+    for PlannedDevice { place, path, bytes, used } in devices {
+        let happens = match used {
+            DeviceUse::Created => "is created",
+            DeviceUse::Emptied => "is emptied",
+            DeviceUse::Whole => "all of it is taken; what it holds is lost",
+            DeviceUse::FirstPart => "its first part is taken; what that holds is lost",
+        };
+        table.add_row([place.clone(), path.display().to_string(), ByteSize(*bytes).to_string(), happens.to_owned()]);
+    }
+    format!("Nothing is built. {name} would take:\n{table}\n{}", differences_text(differences))
 }

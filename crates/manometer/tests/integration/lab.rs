@@ -97,6 +97,9 @@ fn arrays_of_every_kind_hold_data_and_leave_nothing() {
         }}
         try r0 a,b; try r1 a,b; try r5 a,b,c; try r10 a,b,c,d
         try bcache a,b,c d; try dm a,b d
+        manometer array create {at}/bcache.toml --origin a,b,c --cache d --name x --dry-run
+        test ! -e a; test \"$(ls /run/manometer/arrays)\" = lab.json
+        ! manometer array create {at}/plain.toml --origin a --name lab --dry-run 2> refused; grep 'there is an array `lab`' refused
         for disk in a b c; do head -c 40M /dev/urandom > $disk; done # not new: md synchronises them
         manometer array create {at}/r5.toml --origin a,b,c --erase --name y
         cat /sys/block/md100/md/sync_action /sys/block/md100/md/degraded; manometer array destroy y; rm a b c
@@ -105,6 +108,7 @@ fn arrays_of_every_kind_hold_data_and_leave_nothing() {
     let (result, log) = in_guest(&scene, "plain.toml", &[600 * MIB], &script);
     assert_eq!(log.matches("x is taken apart.").count(), 6, "{log}");
     assert!(log.contains("idle\n0\n"), "{log}");
+    assert_eq!(log.matches("is created").count(), 4, "{log}");
     let written = result.counters.devices[0].written_bytes;
     assert!(written > 6 * 3_000_000, "{written}");
 }
