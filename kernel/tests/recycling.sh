@@ -14,6 +14,9 @@ mount /dev/ubda /run/file
 echo 95 > /proc/sys/vm/dirty_ratio
 echo 90 > /proc/sys/vm/dirty_background_ratio
 echo 0 > /proc/sys/vm/dirty_writeback_centisecs
+# In so little memory one boost of the watermarks, which the kernel adds where memory is fragmented, has kswapd reclaim an
+# eighth of it; some boots have many.
+echo 0 > /proc/sys/vm/watermark_boost_factor
 
 counters="pgmajfault pageoutrun allocstall_dma allocstall_dma32 allocstall_normal allocstall_movable pgsteal_kswapd
     pgsteal_direct recycle_fault recycle_fail recycle_page recycle_write"
