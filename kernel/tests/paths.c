@@ -159,6 +159,7 @@ static int replay(int files, int opens) {
 
 // Random changes of a small tree and accesses to it by many users. Names repeat, so that paths meet what was there before.
 #define OBJECTS 4096
+#define UNKNOWN 9999999 // No error has this number.
 static struct { dev_t device; ino_t inode; int is_used; } objects[OBJECTS];
 static int object_count;
 
@@ -167,7 +168,7 @@ static int serial(const struct stat *is) {
     for (int at = object_count - 1; at >= 0; at--)
         if (objects[at % OBJECTS].is_used && objects[at % OBJECTS].device == is->st_dev && objects[at % OBJECTS].inode == is->st_ino) return at;
         else if (at <= object_count - OBJECTS) break;
-    return -1;
+    return UNKNOWN;
 }
 
 static void note(const char *path) {
@@ -196,13 +197,13 @@ static void random_path(char *path, int links) {
     if (links && random_below(12) == 0) strcat(path, "/");
 }
 
-static void set_acl(const char *path) {
+static int set_acl(const char *path) {
     // Version 2; user::, user:1000+, group::, mask, other.
     struct { uint32_t version; struct { uint16_t tag, permissions; uint32_t id; } entries[5]; } list = {2, {
         {1, random_below(8), -1}, {2, random_below(8), 1000 + random_below(3)}, {4, random_below(8), -1},
         {16, random_below(8), -1}, {32, random_below(8), -1}}};
-    if (random_below(4)) setxattr(path, "system.posix_acl_access", &list, sizeof(list), 0);
-    else removexattr(path, "system.posix_acl_access");
+    return random_below(4) ? setxattr(path, "system.posix_acl_access", &list, sizeof(list), 0)
+                           : removexattr(path, "system.posix_acl_access");
 }
 
 static int make_directories(char *path, int mode) {
@@ -232,10 +233,13 @@ static int make_change(void) {
     case 11: result = syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, 2 /* exchange */); break;
     case 12: case 13: result = chmod(path, mode); break;
     case 14: result = chown(path, 1000 + random_below(3), 100 + random_below(3)); break;
-    case 15: case 16: case 17: set_acl(path); result = 0; break;
+    case 15: case 16: case 17: result = set_acl(path); break;
     case 18: result = symlink(other, path); if (!result) note(path); break;
     case 19: result = mount(other, path, NULL, MS_BIND, NULL); break;
-    case 20: result = random_below(2) ? umount2(path, MNT_DETACH) : mount("none", path, "tmpfs", 0, NULL); break;
+    case 20:
+        result = random_below(2) ? umount2(path, MNT_DETACH) : mount("none", path, "tmpfs", 0, NULL);
+        if (!result) note(path);
+        break;
     default: result = random_below(3) ? chdir(random_below(3) ? "/work" : path)
                                       : mount("none", "/", NULL, MS_REMOUNT, random_below(2) ? "acl" : "noacl");
     }
@@ -248,7 +252,8 @@ static void access_path(long step) {
     static const gid_t groups[][2] = {{100, 101}, {101, 102}, {102, 100}};
     static struct { char path[256]; int user, group, from; } last[24];
     struct stat is;
-    int first = 0, at = step < 24 ? (int)step : (int)random_below(24);
+    long first = 0;
+    int at = step < 24 ? (int)step : (int)random_below(24);
     if (step < 24 || random_below(5) == 0) {
         random_path(last[at].path, 1);
         last[at].user = random_below(4), last[at].group = random_below(3), last[at].from = random_below(4);
@@ -261,16 +266,46 @@ static void access_path(long step) {
         int file = openat(directory, path, O_PATH | O_NOFOLLOW);
         int opened = file < 0 ? -errno : fstat(file, &is) ? -errno : serial(&is);
         if (file >= 0) close(file);
-        int value = result * 65536 + opened;
+        long value = result * 100000000L + opened;
         if (turn == 0) first = value;
-        if (value != first) printf("step %ld turn %d: %s user %d gave %x, then %x\n", step, turn, path, user, first, value);
+        if (value != first) printf("step %ld turn %d: %s user %d gave %ld, then %ld\n", step, turn, path, user, first, value);
     }
     setfsuid(0), setfsgid(0);
     if (directory >= 0) close(directory);
-    printf("%ld %s %d %d %x\n", step, path, user, group, first);
+    printf("%ld %s %d %d %ld\n", step, path, user, group, first);
+}
+
+// A list that a file system has not enforced for a while differs from the mode, and a chmod that changes no bit sets it right.
+static void revive_acl(void) {
+    struct { uint32_t version; struct { uint16_t tag, permissions; uint32_t id; } entries[5]; } list = {
+        2, {{1, 7, -1}, {2, 7, 1000}, {4, 5, -1}, {16, 7, -1}, {32, 5, -1}}};
+    struct stat is;
+    if (mkdir("l", 0755) || mkdir("l/m", 0755) || mkdir("l/m/n", 0755) || mkdir("l/m/n/o", 0755)) fail("l");
+    int held = open("l/m/n", O_PATH | O_DIRECTORY); // A remount drops the dentries that nobody holds.
+    for (int step = 0; step < 8; step++) {
+        int result = 0;
+        switch (step) {
+        case 0: result = setxattr("l/m", "system.posix_acl_access", &list, sizeof(list), 0); break;
+        case 1: case 4: result = mount("none", "/", NULL, MS_REMOUNT, "noacl"); break;
+        case 2: case 6: result = chmod("l/m", 0750); break;
+        case 3: case 5: result = mount("none", "/", NULL, MS_REMOUNT, "acl"); break;
+        default: result = removexattr("l/m", "system.posix_acl_access");
+        }
+        printf("list %d %d:", step, result ? errno : 0);
+        for (int user = 1000; user < 1003; user++) {
+            setfsgid(user), setfsuid(user);
+            for (int turn = 0; turn < 5; turn++) printf(" %d", stat("l/m/n/o", &is) ? errno : 0);
+            setfsuid(0), setfsgid(0);
+        }
+        printf("\n");
+    }
+    close(held);
 }
 
 static int try_at_random(long seed, long steps) {
+    if (setgroups(0, NULL)) fail("setgroups");
+    note("/"), note("/work");
+    revive_acl();
     random_state = 88172645463325252ULL + seed * 7919;
     for (int at = 0; at < 64; at++) random_below(2);
     for (long step = 0; step < steps; step++) {
@@ -326,6 +361,7 @@ static void read_on(int reader) {
     int user = reader % 3;
     struct stat is;
     if (setgroups(0, NULL) || (user && (setfsgid(1000), setfsuid(999 + user), 0))) fail("setgroups");
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // Other credentials have cleared it.
     for (unsigned long at = reader;; at++) {
         long state = atomic_load(&shared->state);
         if (state & 1) continue;
@@ -344,6 +380,7 @@ static void read_on(int reader) {
 // Ends with this process.
 static pid_t fork_child(void) {
     pid_t child = fork();
+    if (child < 0) fail("fork");
     if (!child) prctl(PR_SET_PDEATHSIG, SIGKILL);
     return child;
 }
@@ -365,7 +402,7 @@ static int race(long rounds, int readers) {
         strcat(path, "/file");
         must(mknod(path, S_IFREG | 0644, 0) || truncate(path, at + 1), path);
     }
-    must(mkdir("other", 0755), "other");
+    must(mkdir("other", 0755) || mkdir("other/x", 0755) || mkdir("other/x/y", 0755) || mkdir("other/x/y/z", 0755), "other");
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     fflush(stdout);
     read_counters(before);
@@ -374,8 +411,10 @@ static int race(long rounds, int readers) {
     // Changes elsewhere, and dentries that go.
     if (!(children[count++] = fork_child()))
         for (unsigned at = 0;; at++) {
-            chmod("other", at % 2 ? 0755 : 0700);
-            rename(at % 2 ? "moved" : "other", at % 2 ? "other" : "moved");
+            struct stat is;
+            must(stat(at % 2 ? "moved/x/y/z" : "other/x/y/z", &is), "other");
+            must(chmod(at % 2 ? "moved/x" : "other/x", at % 4 < 2 ? 0700 : 0755), "chmod");
+            must(rename(at % 2 ? "moved" : "other", at % 2 ? "other" : "moved"), "rename");
             if (at % 256 == 0) drop_caches("2");
         }
     for (long step = 1; step <= rounds * 16; step++) {
@@ -385,7 +424,10 @@ static int race(long rounds, int readers) {
         atomic_fetch_add(&shared->state, 1);
         for (int reader = 0; reader < readers; reader++) begin[reader] = atomic_load(&shared->accesses[reader]);
         for (int reader = 0; reader < readers; reader++)
-            while (atomic_load(&shared->accesses[reader]) < begin[reader] + 40) sched_yield();
+            while (atomic_load(&shared->accesses[reader]) < begin[reader] + 40) {
+                if (waitpid(-1, NULL, WNOHANG) > 0) fail("a process of the race has ended");
+                sched_yield();
+            }
     }
     for (int at = 0; at < count; at++) kill(children[at], SIGKILL), waitpid(children[at], NULL, 0);
     read_counters(after);
