@@ -18,9 +18,11 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     create: |subject| boxed(subject.host_layers().iter().filter_map(CacheObserver::of)),
 };
 
-/// How often `dmsetup` runs, and how long it may take.
+/// How often `dmsetup` runs, and how long it may take: at a sample, and before the first one, which decides whether there
+/// are any.
 const STATUS_INTERVAL_NS: u64 = 1_000_000_000;
-const STATUS_LIMIT: Duration = Duration::from_millis(200);
+const STATUS_LIMIT: Duration = Duration::from_secs(1);
+const FIRST_STATUS_LIMIT: Duration = Duration::from_secs(10);
 
 const FROM: &str = "/sys/block/<bcache>/bcache, dmsetup status";
 
@@ -63,7 +65,7 @@ impl CacheObserver {
             LayerKind::Dm => Source::DmCache(layer.label.clone()?),
             _ => return None,
         };
-        read(&source)?;
+        read(&source, FIRST_STATUS_LIMIT)?;
         Some(Self { series: format!("cache.{}", layer.name), source, read_ns: None, rates: RateCalculator::default() })
     }
 }
@@ -83,16 +85,16 @@ impl Observer for CacheObserver {
             return Vec::new();
         }
         self.read_ns = Some(t_ns);
-        self.rates.rates(t_ns, raws(read(&self.source)))
+        self.rates.rates(t_ns, raws(read(&self.source, STATUS_LIMIT)))
     }
 }
 
-fn read(source: &Source) -> Option<CacheCounters> {
+fn read(source: &Source, limit: Duration) -> Option<CacheCounters> {
     match source {
         Source::Bcache(directory) => CacheCounters::read_bcache(directory).ok(),
         Source::DmCache(name) => {
             // Without --noflush the kernel would write the cache's metadata each time.
-            let status = program::answer("dmsetup", &["status", "--noflush", name], STATUS_LIMIT).ok()?;
+            let status = program::answer("dmsetup", &["status", "--noflush", name], limit).ok()?;
             CacheCounters::parse_dm_cache(&status)
         }
     }
