@@ -73,7 +73,8 @@ def check_replay(off: dict, on: dict) -> list[str]:
     found = []
     if looked_up(on) > REPLAY_MAX * looked_up(off):
         found.append(f"replay: {looked_up(on)} look-ups, and {looked_up(off)} when off")
-    if abs(on["dcache_slow_lookup"] / off["dcache_slow_lookup"] - 1) > SLOW_DIFFERENCE_MAX:
+    slow = off["dcache_slow_lookup"]
+    if not slow or abs(on["dcache_slow_lookup"] / slow - 1) > SLOW_DIFFERENCE_MAX:
         found.append(f"replay: {on['dcache_slow_lookup']} slow look-ups, and {off['dcache_slow_lookup']}")
     return found
 
