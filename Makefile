@@ -129,7 +129,7 @@ gallery: wheel
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(dist)/*.whl
 	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
 
-# The kernel patches: applied, built, and counted. Three quarters of an hour, apart from `make test`.
+# The kernel patches: applied, built, and counted. About an hour, apart from `make test`.
 kernel-test:
 	setup/setup kernel
 	kernel/test

@@ -32,6 +32,17 @@ static void fail(const char *what) {
     exit(1);
 }
 
+static void must(int result, const char *what) {
+    if (result) fail(what);
+}
+
+// user::7, user:1000:PERMISSIONS, group::5, mask::7, other::5.
+static void list_acl(const char *path, uint16_t permissions) {
+    struct { uint32_t version; struct { uint16_t tag, permissions; uint32_t id; } entries[5]; } list = {
+        2, {{1, 7, -1}, {2, permissions, 1000}, {4, 5, -1}, {16, 7, -1}, {32, 5, -1}}};
+    must(setxattr(path, "system.posix_acl_access", &list, sizeof(list), 0), "acl");
+}
+
 static uint64_t random_state;
 static unsigned random_below(unsigned bound) {
     random_state ^= random_state << 13;
@@ -277,15 +288,13 @@ static void access_path(long step) {
 
 // A list that a file system has not enforced for a while differs from the mode, and a chmod that changes no bit sets it right.
 static void revive_acl(void) {
-    struct { uint32_t version; struct { uint16_t tag, permissions; uint32_t id; } entries[5]; } list = {
-        2, {{1, 7, -1}, {2, 7, 1000}, {4, 5, -1}, {16, 7, -1}, {32, 5, -1}}};
     struct stat is;
     if (mkdir("l", 0755) || mkdir("l/m", 0755) || mkdir("l/m/n", 0755) || mkdir("l/m/n/o", 0755)) fail("l");
     int held = open("l/m/n", O_PATH | O_DIRECTORY); // A remount drops the dentries that nobody holds.
     for (int step = 0; step < 8; step++) {
         int result = 0;
         switch (step) {
-        case 0: result = setxattr("l/m", "system.posix_acl_access", &list, sizeof(list), 0); break;
+        case 0: list_acl("l/m", 7); break;
         case 1: case 4: result = mount("none", "/", NULL, MS_REMOUNT, "noacl"); break;
         case 2: case 6: result = chmod("l/m", 0750); break;
         case 3: case 5: result = mount("none", "/", NULL, MS_REMOUNT, "acl"); break;
@@ -320,16 +329,6 @@ static int try_at_random(long seed, long steps) {
 // has to give what this state says.
 #define READERS 8
 static struct { atomic_long state, accesses[READERS], wrong; } *shared;
-
-static void must(int result, const char *what) {
-    if (result) fail(what);
-}
-
-static void list_acl(const char *path, uint16_t permissions) {
-    struct { uint32_t version; struct { uint16_t tag, permissions; uint32_t id; } entries[5]; } list = {
-        2, {{1, 7, -1}, {2, permissions, 1000}, {4, 5, -1}, {16, 7, -1}, {32, 5, -1}}};
-    must(setxattr(path, "system.posix_acl_access", &list, sizeof(list), 0), "acl");
-}
 
 // What a/b/c/d/file gives user 0, 1000 and 1001 in each state: the size of one of two files, or an error.
 static const int expected[16][3] = {

@@ -81,7 +81,8 @@ def check_replay(off: dict, on: dict) -> list[str]:
 
 def too_few(what: str, met: dict[str, int]) -> list[str]:
     """What a run has not met often enough."""
-    return [f"{what}: met {met.get(name, 0)} {name}, too few" for name, least in MET_MIN.items() if met.get(name, 0) < least]
+    few = [name for name, least in MET_MIN.items() if met.get(name, 0) < least]
+    return [f"{what}: met {met.get(name, 0)} {name}, too few" for name in few]
 
 
 def totals(console: str) -> dict[str, int]:
@@ -111,7 +112,8 @@ def check_both_modes(console: str) -> list[str]:
     modes = [re.findall(rf"^mode {mode} (.*)", console, re.MULTILINE) for mode in (0, 1)]
     if not modes[0] or modes[0] != modes[1]:
         return [f"random, debug: {len(modes[0])} and {len(modes[1])} lines, which differ"]
-    return [f"random, debug: {line}" for line in modes[0] if " turn " in line] + too_few("random, debug", totals(console))
+    unequal = [f"random, debug: {line}" for line in modes[0] if " turn " in line]
+    return unequal + too_few("random, debug", totals(console))
 
 
 def check_race(name: str, console: str) -> list[str]:
@@ -119,7 +121,8 @@ def check_race(name: str, console: str) -> list[str]:
     lines = re.findall(r"mode (\d) race rounds (\d+) accesses (\d+) wrong (\d+) (.*)", console)
     print_table([{
         "accesses during changes": f"{name}, {'on' if mode == '1' else 'off'}",
-        "states": int(rounds) * 16, "accesses": accesses, "wrong": wrong, **{name.replace("_", " "): value for name, value in counters(counts.split()).items()}}
+        "states": int(rounds) * 16, "accesses": accesses, "wrong": wrong,
+        **{counter.replace("_", " "): value for counter, value in counters(counts.split()).items()}}
         for mode, rounds, accesses, wrong, counts in lines])
     found = re.findall(r"race: .*", console)
     if [line[0] for line in lines] != ["0", "1"] or any(line[3] != "0" for line in lines):

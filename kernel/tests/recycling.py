@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what the kernels counted, and fails where page recycling did not do what it is for.
 
-`counts.py PLAIN PATCHED DEBUG`: the files that `recycling.sh` wrote.
+`recycling.py PLAIN PATCHED DEBUG`: the files that `recycling.sh` wrote.
 """
 
 import sys
