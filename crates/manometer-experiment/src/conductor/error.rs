@@ -31,6 +31,14 @@ pub enum RunError {
     /// The device or the data could not be prepared.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// The array below the device directory could not be built or taken apart.
+    #[error("`[array]`: {text}")]
+    Array {
+        /// Why.
+        text: String,
+        /// Whether another request would have been right, rather than another host.
+        is_wrong_request: bool,
+    },
 }
 
 impl RunError {
@@ -45,6 +53,7 @@ impl RunError {
             Self::Locked(_) | Self::Place(_) | Self::Recording(RecordingError::NotEmpty { .. }) => true,
             Self::Isolation(error) => error.is_wrong_request(),
             Self::Prepare(error) => error.is_wrong_request(),
+            Self::Array { is_wrong_request, .. } => *is_wrong_request,
             Self::Worker(_) | Self::Recording(_) => false,
         }
     }

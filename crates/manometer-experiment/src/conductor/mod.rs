@@ -24,13 +24,14 @@ use crate::prepare::{self, PrepareScope, PreparedRun};
 use crate::progress::ProgressUpdate;
 use crate::setup::RunSetup;
 
-/// Checks, before anything is written, that a run of `experiment` has a place for its data and that they fit there.
+/// Checks, before anything is written, that a run of `experiment` has a place for its data and that they fit there. Whether
+/// they fit an array is checked once it is there.
 ///
 /// # Errors
 /// It does not.
 pub fn check(experiment: &Experiment, reuse: bool) -> Result<(), RunError> {
     check_device_directory(experiment)?;
-    Ok(prepare::check_space(experiment, reuse)?)
+    if experiment.array.is_some() { Ok(()) } else { Ok(prepare::check_space(experiment, reuse)?) }
 }
 
 /// Prepares and runs `experiment`, whose sweep is resolved, and leaves a recording in the empty folder `out`. The folders

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use manometer_measure::event::{Finding, Severity};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::resolved::{remove_limit_in_table, set_in_table, set_limit_in_table};
-use super::{DEVICE_SWEEP_KEYS, Experiment, ExperimentWorkload, format_settings};
+use super::{ARRANGEMENT_KEY, DEVICE_SWEEP_KEYS, Experiment, ExperimentWorkload, FileSystem, format_settings};
 use crate::limits::{Isolation, IsolationSetting};
 
 impl Experiment {
@@ -44,10 +45,10 @@ impl Experiment {
         }
         let is_of_device = DEVICE_SWEEP_KEYS.contains(&key);
         if is_of_device {
-            swept.set_of_device(setting, value);
+            swept.set_of_device(key, value);
         }
         match (is_of_device, IsolationSetting::parse(setting)) {
-            (true, _) => swept.resolved["device"][setting] = value.clone(),
+            (true, _) => swept.resolved[name][setting] = value.clone(),
             (false, Some(IsolationSetting::Limit(limit))) => {
                 set_limit_in_table(&mut swept.resolved, name, limit, value);
             }
@@ -56,11 +57,20 @@ impl Experiment {
         swept
     }
 
-    fn set_of_device(&mut self, setting: &str, value: &Value) {
-        let field = match setting {
-            "scheduler" => &mut self.scheduler,
-            "name" => &mut self.device_name,
-            _ => &mut self.kernel,
+    fn set_of_device(&mut self, key: &str, value: &Value) {
+        let field = match (key, &mut self.array) {
+            ("device.scheduler", _) => &mut self.scheduler,
+            ("device.name", _) => &mut self.device_name,
+            ("device.kernel", _) => &mut self.kernel,
+            (ARRANGEMENT_KEY, Some(array)) => {
+                array.arrangement = value.as_str().unwrap_or_default().into();
+                return;
+            }
+            (_, Some(array)) => {
+                array.file_system = FileSystem::deserialize(value).unwrap_or_default();
+                return;
+            }
+            (_, None) => return,
         };
         *field = value.as_str().map(str::to_owned);
     }

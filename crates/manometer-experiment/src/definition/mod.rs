@@ -3,6 +3,7 @@
 //! [`crate::file`] makes it, [`crate::plan`] turns it into the phases of a run. A sweep is resolved into one experiment
 //! for each of its runs ([`Experiment::combinations`]).
 
+mod array;
 mod combinations;
 mod disk_fit;
 mod format;
@@ -22,6 +23,7 @@ use manometer_measure::plan::{Criterion, PlanGoal};
 use manometer_measure::{ByteSize, Span};
 use serde_json::{Map, Value};
 
+pub use array::{ArraySettings, FileSystem};
 pub use disk_fit::DiskFit;
 pub(crate) use disk_fit::decimal_exponent;
 pub use format::{format_settings, format_value};
@@ -35,8 +37,12 @@ pub use sweep::{PhaseStop, RepeatStop, RunOrder, SweepRules, SweepStop};
 pub(crate) use workload::CLIENTS;
 pub use workload::ExperimentWorkload;
 
-/// The keys of the device that a sweep can change.
-pub(crate) const DEVICE_SWEEP_KEYS: [&str; 3] = ["device.scheduler", "device.name", "device.kernel"];
+/// The keys of the device and of the array that a sweep can change.
+pub(crate) const DEVICE_SWEEP_KEYS: [&str; 5] =
+    ["device.scheduler", "device.name", "device.kernel", ARRANGEMENT_KEY, "array.file_system"];
+
+/// The key of the array's arrangement.
+pub(crate) const ARRANGEMENT_KEY: &str = "array.arrangement";
 
 /// An experiment that can run.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +67,8 @@ pub struct Experiment {
     pub foreign_owner: bool,
     /// The maximum number of bytes that may ever be written to the device from the directory.
     pub write_budget: Option<ByteSize>,
+    /// The array that each run builds and mounts at the device directory.
+    pub array: Option<ArraySettings>,
     /// How the device and the data are prepared.
     pub prepare: PrepareSettings,
     /// The device's I/O scheduler during the run; unchanged where there is none.

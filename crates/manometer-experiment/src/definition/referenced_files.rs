@@ -12,12 +12,14 @@ use super::{Experiment, ExperimentWorkload};
 pub type ReferencedFiles = BTreeMap<PathBuf, Option<String>>;
 
 impl Experiment {
-    /// Hashes of the files that any run or phase references: options, properties, tables of rates, inputs of a command.
+    /// Hashes of the files that any run or phase references: arrangements, options, properties, tables of rates, inputs of
+    /// a command.
     /// The files that it extends are a part of the resolved file already.
     pub fn referenced_files(&self) -> ReferencedFiles {
         let mut paths = BTreeSet::new();
         let workloads: Vec<&ExperimentWorkload> = self.changeable_workloads().collect();
         workloads.iter().for_each(|workload| paths.extend(workload.settings.files_named()));
+        paths.extend(self.combinations().into_iter().filter_map(|run| Some(run.array?.arrangement)));
         let ladder = self.ladder.iter().flat_map(|key| {
             key.targets
                 .iter()

@@ -18,6 +18,9 @@ impl Experiment {
                 set_in_table(&mut self.resolved, &table, setting, &settings.get(setting));
             }
         }
+        if let Some(array) = &self.array {
+            self.resolved["array"] = json!(array);
+        }
         self
     }
 }

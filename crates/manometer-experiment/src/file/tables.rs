@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::definition::{PhaseStop, PlanDesign, PrepareSettings, RunOrder, SweepStop};
+use crate::definition::{ArraySettings, PhaseStop, PlanDesign, PrepareSettings, RunOrder, SweepStop};
 use crate::limits::{Isolation, Limits};
 
 /// An experiment: how much a primary loses to its neighbours on one device.
@@ -39,6 +39,8 @@ pub struct ExperimentTable {
     pub silence: Option<Span>,
     /// The measured device, with the databases and the neighbours' files.
     pub device: DeviceTable,
+    /// The arrangement of disks that each run builds, with a file system that is mounted at the device directory.
+    pub array: Option<ArraySettings>,
     /// Preparation of the device and the data before anything is measured.
     #[serde(default)]
     pub prepare: PrepareSettings,

@@ -52,7 +52,12 @@ fn fit_in(directory: &Path, runs: &[&Experiment]) -> Option<DiskFit> {
     let demands: Vec<SpaceDemand> = runs.iter().map(|run| SpaceDemand::of(run)).collect();
     let required_bytes = demands.iter().map(|demand| demand.bytes).max()?;
     let names = runs.iter().flat_map(|run| run.workloads()).map(|workload| workload.name.as_str()).collect();
-    let available_bytes = mount::free_bytes(directory)? + allocated_by_workloads(directory, &names);
+    // An array is not there yet, and has no data.
+    let arrays = runs.iter().filter_map(|run| run.array.as_ref()?.size_bytes());
+    let available_bytes = match arrays.min() {
+        Some(bytes) => bytes,
+        None => mount::free_bytes(directory)? + allocated_by_workloads(directory, &names),
+    };
     // A damaged ledger is reported when the run opens it.
     let known = LedgerEntries::read(directory).ok().and_then(|entries| entries.disk_fit(required_bytes));
     let known = known.filter(|known| is_still_right(known, &demands, available_bytes));

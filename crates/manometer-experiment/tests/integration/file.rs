@@ -3,6 +3,7 @@
 use std::fs;
 
 use manometer_experiment::Experiment;
+use manometer_experiment::definition::FileSystem;
 use manometer_experiment::file::{self, ExperimentError};
 use manometer_testing::{Cause, memory_file_system, repository_file, skip};
 use manometer_workload::settings::WorkloadSettings;
@@ -630,4 +631,76 @@ fn mistakes_of_several_sets_are_reported_with_those_of_the_file() {
     let sets = ["nonsense", "plan.phase.x=1", "seed=1e400", "primary.records=5"].map(str::to_owned);
     let error = file::load(&path, &sets).unwrap_err();
     assert_eq!(error.problems.len(), 4, "{error}");
+}
+
+/// An experiment with the lines `array` as its `[array]`, in a directory with arrangements of one disk and of two with a
+/// cache.
+fn load_with_array(array: &str) -> (String, Result<Experiment, ExperimentError>) {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["devices.toml", "workloads.toml"] {
+        fs::copy(repository_file("arrangements").join(name), dir.path().join(name)).unwrap();
+    }
+    let one = "devices = \"devices.toml\"\nworkloads = \"workloads.toml\"\nscale = 4\n[host]\nram = \"1GiB\"\n[origin]\n\
+        device = \"hdd\"\nsize = \"1GiB\"\n";
+    let two = "count = 2\nraid = \"raid0\"\n[cache]\ndevice = \"ssd\"\nsize = \"64MiB\"\npolicy = \"bcache\"\nblock = \"4KiB\"\nbucket = \"64KiB\"\n";
+    fs::write(dir.path().join("one.toml"), one).unwrap();
+    fs::write(dir.path().join("two.toml"), format!("{one}{two}")).unwrap();
+    let text = format!("{GOOD}[array]\n{array}\n");
+    let path = dir.path().join("e.toml");
+    fs::write(&path, &text).unwrap();
+    (text, file::load(&path, &[]))
+}
+
+#[test]
+fn an_array_takes_the_devices_that_each_arrangement_of_a_sweep_needs() {
+    let (_, experiment) = load_with_array(
+        "arrangement = \"one.toml\"\norigin = [\"/dev/a\", \"b\"]\ncache = [\"c\"]\n[sweep]\n\
+         \"array.arrangement\" = [\"one.toml\", \"two.toml\"]\n\"array.file_system\" = [\"xfs\"]",
+    );
+    let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+    let named = experiment.referenced_files();
+    assert_eq!(named.keys().filter(|path| path.ends_with("one.toml") || path.ends_with("two.toml")).count(), 2);
+    let runs = experiment.combinations();
+    let names = |run: &Experiment| {
+        let array = run.array.as_ref().unwrap();
+        assert_eq!(array.file_system, FileSystem::Xfs);
+        assert!(array.arrangement.is_absolute() && array.origin[1].is_absolute());
+        assert_eq!(run.resolved["array"]["arrangement"], array.arrangement.display().to_string());
+        array.arrangement.file_name().unwrap().to_owned()
+    };
+    assert_eq!(runs.iter().map(names).collect::<Vec<_>>(), ["one.toml", "two.toml"]);
+    assert_eq!(experiment.storage().len(), 3);
+}
+
+#[test]
+fn wrong_arrays_are_reported() {
+    let good = "arrangement = \"one.toml\"\norigin = [\"a\", \"b\"]";
+    load_with_array(good).1.unwrap_or_else(|error| panic!("{error}"));
+    for (from, to, words) in [
+        ("one.toml", "none.toml", &["none.toml", "cannot be read"][..]),
+        ("one.toml", "two.toml", &["`two` needs 1 devices in `array.cache`, which lists 0"]),
+        ("[\"a\", \"b\"]", "[]", &["needs 1 devices in `array.origin`, which lists 0"]),
+        ("[\"a\", \"b\"]", "\"a\"", &["origin", "sequence"]),
+        ("arrangement = \"one.toml\"\n", "", &["arrangement"]),
+        ("origin", "orign", &["unknown key `orign`"]),
+        ("\"b\"]", "\"b\"]\nfile_system = \"fat\"", &["fat", "ext4", "xfs"]),
+        ("\"b\"]", "\"b\"]\n[sweep]\n\"array.arrangement\" = [\"two.toml\"]", &["`array.cache`"]),
+        ("\"b\"]", "\"b\"]\n[sweep]\n\"array.arrangement\" = [4]", &["4 is not a file of an arrangement"]),
+        ("\"b\"]", "\"b\"]\n[sweep]\n\"array.file_system\" = [\"fat\"]", &["fat"]),
+        ("\"b\"]", "\"b\"]\n[sweep]\n\"array.origin\" = [\"c\"]", &["array"]),
+    ] {
+        assert!(good.contains(from));
+        let error = load_with_array(&good.replace(from, to)).1.expect_err(to);
+        for word in words {
+            assert!(error.to_string().contains(word), "{to}: `{word}` is not in: {error}");
+        }
+    }
+    let budget =
+        GOOD.replace("\"data\"", "\"data\"\nwrite_budget = \"1GiB\"") + "[array]\narrangement = \"a\"\norigin = []\n";
+    let error = load(&budget).expect_err("no budget");
+    assert!(error.to_string().contains("`write_budget` is not for an array"), "{error}");
+    let swept = format!("{GOOD}[sweep]\n\"array.arrangement\" = [\"a.toml\"]\n");
+    assert_refused(load(&swept), &swept, "array.arrangement", &["needs an array", "`[array]`"]);
+    let error = load(&GOOD.replace("[plan]", "[[array]]\norigin = []\n[plan]")).expect_err("a list");
+    assert!(error.to_string().contains("`array` must be one table"), "{error}");
 }

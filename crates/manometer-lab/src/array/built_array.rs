@@ -21,7 +21,7 @@ pub struct BuiltArray {
     pub name: String,
     /// The device on top, once it is there.
     pub device: Option<PathBuf>,
-    /// Where it is mounted, if it has a file system.
+    /// Where its file system is mounted once the device is there; nothing where it gets none.
     pub mounted_at: Option<PathBuf>,
     /// The kind of its cache, if it has one.
     pub cache: Option<CacheKind>,

@@ -4,41 +4,32 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use manometer_experiment::definition::FileSystem;
+
 use super::journal::ArrayJournal;
 use super::undo::Undo;
 use crate::{LabError, program};
 
-/// A file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileSystem {
-    /// ext4.
-    Ext4,
-    /// XFS.
-    Xfs,
+/// The program that makes a file system, and its package.
+pub(super) fn maker(file_system: FileSystem) -> (&'static str, &'static str) {
+    match file_system {
+        FileSystem::Ext4 => ("mkfs.ext4", "e2fsprogs"),
+        FileSystem::Xfs => ("mkfs.xfs", "xfsprogs"),
+    }
 }
 
-impl FileSystem {
-    /// The program that makes it, and its package.
-    pub(super) fn program(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Ext4 => ("mkfs.ext4", "e2fsprogs"),
-            Self::Xfs => ("mkfs.xfs", "xfsprogs"),
-        }
+fn name(file_system: FileSystem) -> &'static str {
+    match file_system {
+        FileSystem::Ext4 => "ext4",
+        FileSystem::Xfs => "xfs",
     }
+}
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-        }
-    }
-
-    /// Nothing is left to be initialised while it is measured.
-    fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::Ext4 => &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
-            Self::Xfs => &["-q", "-f"],
-        }
+/// Nothing is left to be initialised while it is measured.
+fn options(file_system: FileSystem) -> &'static [&'static str] {
+    match file_system {
+        FileSystem::Ext4 => &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+        FileSystem::Xfs => &["-q", "-f"],
     }
 }
 
@@ -50,15 +41,15 @@ pub(super) fn mount(
     journal: &mut ArrayJournal,
 ) -> Result<(), LabError> {
     let (device, at) = (path.display().to_string(), point.display().to_string());
-    let mut arguments = file_system.options().to_vec();
+    let mut arguments = options(file_system).to_vec();
     arguments.push(&device);
-    program::run(file_system.program().0, &arguments)?;
+    program::run(maker(file_system).0, &arguments)?;
     if !point.exists() {
         journal.record(Undo::RemoveDirectory { directory: point.to_owned() })?;
         fs::create_dir(point).map_err(LabError::at(point))?;
     }
     journal.record(Undo::Unmount { point: point.to_owned(), device: path.to_owned() })?;
-    program::run("mount", &["-t", file_system.name(), &device, &at]).map(drop)
+    program::run("mount", &["-t", name(file_system), &device, &at]).map(drop)
 }
 
 /// Checks whether a file system can be mounted at `point`: an empty directory, or one that can be created.

@@ -43,13 +43,13 @@ pub(super) struct ArrayJournal {
 
 impl ArrayJournal {
     /// Begins a record.
-    pub fn begin(name: &str, interrupted: &Arc<AtomicBool>) -> Result<Self, LabError> {
+    pub fn begin(name: &str, mounted_at: Option<PathBuf>, interrupted: &Arc<AtomicBool>) -> Result<Self, LabError> {
         let directory = Directory::create(Path::new(STATE_DIRECTORY)).map_err(LabError::at(STATE_DIRECTORY))?;
         let file = file_name(name);
         if directory.holds(&file) {
             return Err(taken(name));
         }
-        let array = BuiltArray { name: name.to_owned(), ..BuiltArray::default() };
+        let array = BuiltArray { name: name.to_owned(), mounted_at, ..BuiltArray::default() };
         let content = Content { array, ..Content::default() };
         let mut journal = Self { directory, file, content, interrupted: Arc::clone(interrupted) };
         journal.save()?;

@@ -13,6 +13,9 @@ use super::spec::{ArraySpec, MemberSizes};
 use super::undo::Undo;
 use crate::{LabError, program};
 
+/// How data that are not needed are given up.
+const ERASE: &str = "; if nothing of it is needed, add `--erase`, in an experiment `array.erase = true`";
+
 /// What a file or device for an array is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MemberKind {
@@ -120,7 +123,7 @@ fn check(path: &Path, bytes: u64, erase: bool) -> Result<Member, LabError> {
         return refuse(format!("{device} uses the file; detach it if it is not needed"));
     }
     if holds_data(path)? && !erase {
-        return refuse("the file holds data; if they are not needed, add `--erase`".to_owned());
+        return refuse(format!("the file holds data{ERASE}"));
     }
     member(MemberKind::File)
 }
@@ -172,7 +175,7 @@ fn device_refusal(facts: &DiskFacts, bytes: u64, erase: bool) -> Option<String> 
         (None, [_, ..]) => Some(format!("partitions ({})", list(&facts.partitions))),
         (None, []) => facts.edges_hold_data.then(|| "data".to_owned()),
     };
-    content.filter(|_| !erase).map(|content| format!("it holds {content}; if they are not needed, add `--erase`"))
+    content.filter(|_| !erase).map(|content| format!("it holds {content}{ERASE}"))
 }
 
 /// Makes block devices of the members, each of the size that is needed.

@@ -21,10 +21,11 @@ mod undo;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use manometer_measure::{Clock as _, MonotonicClock};
+
 pub use self::bcache::data_bytes as bcache_data_bytes;
 pub use self::built_array::{BuiltArray, CacheKind};
 pub use self::counters::{ArrayCounters, DeviceTraffic};
-pub use self::file_system::FileSystem;
 pub use self::journal::{STATE_DIRECTORY, names};
 pub use self::member::{DeviceUse, PlannedDevice};
 pub use self::spec::{ArraySpec, cache_kind, check, device_sizes, differences};
@@ -33,13 +34,17 @@ use self::journal::ArrayJournal;
 use self::spec::MemberSizes;
 use crate::LabError;
 
+/// bcache brings its counters up to date this often, and a little more.
+const ACCOUNTING_NS: u64 = 14_000_000_000;
+
 /// Builds an array. What it can check is checked before anything is changed; after a failure every step is undone.
 ///
 /// # Errors
 /// The request is wrong, a program is missing, a step failed, or it was `interrupted`.
 pub fn create(spec: &ArraySpec, interrupted: &Arc<AtomicBool>) -> Result<BuiltArray, LabError> {
     let members = check_members(spec)?;
-    let mut journal = ArrayJournal::begin(&spec.name, interrupted)?;
+    let mounted_at = spec.mount.as_ref().map(|(_, point)| point.clone());
+    let mut journal = ArrayJournal::begin(&spec.name, mounted_at, interrupted)?;
     match build(spec, &members, &mut journal) {
         Ok(()) => Ok(journal.array().clone()),
         Err(error) => Err(journal.undo_after(error)),
@@ -84,7 +89,6 @@ fn build(spec: &ArraySpec, members: &member::Members, journal: &mut ArrayJournal
     }
     if let Some((file_system, point)) = &spec.mount {
         file_system::mount(*file_system, &device, point, journal)?;
-        journal.array_mut().mounted_at = Some(point.clone());
     }
     journal.array_mut().device = Some(device);
     let counters = counters::read(journal.array())?;
@@ -99,6 +103,25 @@ pub fn status(name: &str) -> Result<(BuiltArray, ArrayCounters), LabError> {
     let journal = ArrayJournal::read(name)?;
     let counters = counters::read(journal.array())?;
     Ok((journal.array().clone(), counters.since(journal.counters_at_start())))
+}
+
+/// [`status`] once the kernel has counted all that was done: bcache brings its counters up to date every 13.6 s.
+///
+/// # Errors
+/// As those of [`status`].
+pub fn settled_status(name: &str) -> Result<(BuiltArray, ArrayCounters), LabError> {
+    if ArrayJournal::read(name)?.array().cache == Some(CacheKind::Bcache) {
+        MonotonicClock.sleep(ACCOUNTING_NS);
+    }
+    status(name)
+}
+
+/// An array as far as it stands, which [`create`] may not have completed.
+///
+/// # Errors
+/// There is none of this name.
+pub fn standing(name: &str) -> Result<BuiltArray, LabError> {
+    Ok(ArrayJournal::read(name)?.array().clone())
 }
 
 /// Takes an array apart: what is on it is lost.

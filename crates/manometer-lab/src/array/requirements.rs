@@ -6,6 +6,7 @@ use std::path::Path;
 use manometer_cache::RaidLevel;
 
 use super::built_array::CacheKind;
+use super::file_system::maker;
 use super::spec::{self, ArraySpec};
 use crate::{LabError, program};
 
@@ -36,7 +37,7 @@ pub(super) fn check(spec: &ArraySpec) -> Result<(), LabError> {
         None => {}
     }
     if let Some((file_system, _)) = &spec.mount {
-        needed.push(file_system.program());
+        needed.push(maker(*file_system));
         needed.push(("mount", "mount"));
     }
     let mut missing: Vec<String> = needed

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use manometer_cache::RaidLevel;
 use manometer_cache::tier::{Arrangement, RaidArray, SecondLevelSettings};
+use manometer_experiment::definition::FileSystem;
 
 use super::built_array::CacheKind;
-use super::file_system::FileSystem;
 use super::{bcache, dm_cache, file_system, md};
 use crate::LabError;
 

@@ -13,7 +13,7 @@ use manometer_measure::{ByteSize, Span};
 use serde::Serialize;
 
 use crate::LabError;
-use crate::array::{CacheKind, bcache_data_bytes};
+use crate::array::{CacheKind, bcache_data_bytes, cache_kind};
 use crate::guest::GuestResult;
 use crate::replay::BlockRequest;
 
@@ -66,7 +66,9 @@ pub fn compare(
     times_ns: &[u64],
     result: &GuestResult,
 ) -> Result<CountsComparison, LabError> {
-    let (Some(kind), Some(kernel)) = (result.array.cache, result.counters.cache) else {
+    let kind = arrangement.cache.as_ref().map(cache_kind).transpose()?;
+    let kernel = result.counters.as_ref().and_then(|counters| counters.cache);
+    let (Some(kind), Some(kernel)) = (kind, kernel) else {
         return Err(LabError::Refused("the arrangement has no `[cache]`: there is nothing to count".to_owned()));
     };
     let reads = requests.iter().filter(|request| !request.is_write).count() as u64;

@@ -9,7 +9,7 @@ use manometer_cache::tier::workload::TraceRequests;
 use super::compare::{CountsComparison, compare};
 use crate::LabError;
 use crate::array;
-use crate::guest::{ArrangementChoice, GuestMachine, GuestTask, Work};
+use crate::guest::{ArrangementChoice, GuestMachine, GuestTask};
 use crate::replay::{BlockRequest, requests};
 
 /// Sizes of devices are multiples of this.
@@ -76,8 +76,7 @@ pub fn measure(
     let arrangement = choice.load()?;
     let (path, times) = (machine.shared("requests"), machine.shared("times"));
     requests::write(&path, requests)?;
-    let work = Work::Replay { requests: path, times: times.clone() };
-    let task = GuestTask { array: choice.clone(), work };
+    let task = GuestTask::Replay { array: choice.clone(), requests: path, times: times.clone() };
     let result = machine.run(&task, &array::device_sizes(&arrangement)?, interrupted)?;
     let bytes = fs::read(&times).map_err(LabError::at(&times))?;
     let times: Vec<u64> = bytes.as_chunks().0.iter().map(|time| u64::from_le_bytes(*time)).collect();

@@ -13,16 +13,13 @@ use rustix::system::{RebootCommand, reboot, uname};
 
 use super::machine::{RESULT, SHARE, TASK};
 use super::modules;
-use super::task::{GuestResult, GuestTask, Work};
+use super::task::{ArrangementChoice, GuestResult, GuestTask};
 use crate::LabError;
-use crate::array::{self, ArraySpec, CacheKind, FileSystem};
+use crate::array::{self, ArrayCounters, ArraySpec};
 use crate::replay::replay;
 
 /// The array's name in a guest.
 const ARRAY: &str = "lab";
-
-/// bcache brings its counters up to date this often, and a little more.
-const ACCOUNTING_NS: u64 = 14_000_000_000;
 
 /// Does the task of the directory that the host named, writes the result there, and powers the guest off.
 ///
@@ -72,29 +69,25 @@ fn work(share: &Path) -> Result<GuestResult, LabError> {
     let path = share.join(TASK);
     let bytes = fs::read(&path).map_err(LabError::at(&path))?;
     let task: GuestTask = serde_json::from_slice(&bytes).map_err(io::Error::other).map_err(LabError::at(path))?;
-    let arrangement = task.array.load()?;
+    let since_ns = MonotonicClock.now_ns();
+    let (counters, status) = match &task {
+        GuestTask::Replay { array, requests, times } => (Some(replay_on_array(array, requests, times)?), None),
+        GuestTask::Command { words, log } => (None, Some(command(words, log)?)),
+    };
+    let seconds = (MonotonicClock.now_ns() - since_ns) as f64 / 1e9;
+    let kernel = uname().release().to_string_lossy().into_owned();
+    Ok(GuestResult { kernel, counters, seconds, status })
+}
+
+fn replay_on_array(choice: &ArrangementChoice, requests: &Path, times: &Path) -> Result<ArrayCounters, LabError> {
+    let arrangement = choice.load()?;
     let origins = arrangement.origin.count as usize;
     let mut origin = disks()?;
     let cache = origin.split_off(origins.min(origin.len()));
-    let mount = match &task.work {
-        Work::Command { mount, .. } => Some((FileSystem::Ext4, mount.clone())),
-        Work::Replay { .. } => None,
-    };
-    let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount, erase: false };
+    let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount: None, erase: false };
     let built = array::create(&spec, &Arc::default())?;
-    let device = built.device.clone().unwrap_or_default();
-    let since_ns = MonotonicClock.now_ns();
-    let status = match &task.work {
-        Work::Replay { requests, times } => replay(requests, &device, times).map(|()| None)?,
-        Work::Command { words, log, .. } => command(words, log).map(Some)?,
-    };
-    let seconds = (MonotonicClock.now_ns() - since_ns) as f64 / 1e9;
-    if built.cache == Some(CacheKind::Bcache) {
-        MonotonicClock.sleep(ACCOUNTING_NS);
-    }
-    let (array, counters) = array::status(ARRAY)?;
-    let kernel = uname().release().to_string_lossy().into_owned();
-    Ok(GuestResult { kernel, array, counters, seconds, status })
+    replay(requests, &built.device.unwrap_or_default(), times)?;
+    Ok(array::settled_status(ARRAY)?.1)
 }
 
 fn command(words: &[String], log: &Path) -> Result<i32, LabError> {

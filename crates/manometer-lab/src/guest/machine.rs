@@ -41,7 +41,16 @@ const CONSOLE_LINES: usize = 20;
 const CONSOLE_NOISE: [&str; 2] = ["SELinux", "mmapper_init"];
 
 /// The most disks: their names end in a letter.
-const DISKS_MAX: usize = 16;
+pub const DISKS_MAX: usize = 16;
+
+/// The path of a disk in a guest.
+pub fn disk_path(at: usize) -> PathBuf {
+    PathBuf::from(format!("/dev/ubd{}", letter(at)))
+}
+
+fn letter(at: usize) -> char {
+    ('a'..).nth(at).unwrap_or('z')
+}
 
 /// A guest that runs one task.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use manometer_measure::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::array::{ArrayCounters, BuiltArray};
+use crate::array::ArrayCounters;
 
 /// An arrangement's file, and what is changed of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,35 +47,26 @@ impl ArrangementChoice {
     }
 }
 
-/// What is done on the array.
+/// What a guest is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Work {
+pub enum GuestTask {
     /// Requests are replayed on the device itself, one at a time.
     Replay {
+        /// The array, which the guest builds of its disks: the origin's come first.
+        array: ArrangementChoice,
         /// The requests ([`crate::replay::requests`]).
         requests: PathBuf,
         /// Gets the time at which each of them ended.
         times: PathBuf,
     },
-    /// A command runs on the array's file system, which is ext4.
+    /// A command runs.
     Command {
         /// The program and its arguments.
         words: Vec<String>,
-        /// Where the file system is mounted.
-        mount: PathBuf,
         /// Gets its output and its errors.
         log: PathBuf,
     },
-}
-
-/// What a guest is to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuestTask {
-    /// The array that it builds of its disks: the origin's come first.
-    pub array: ArrangementChoice,
-    /// What it does there.
-    pub work: Work,
 }
 
 /// What came of it.
@@ -83,10 +74,8 @@ pub struct GuestTask {
 pub struct GuestResult {
     /// The guest's kernel.
     pub kernel: String,
-    /// The array.
-    pub array: BuiltArray,
-    /// What the array has counted by the end of the work, since it was complete.
-    pub counters: ArrayCounters,
+    /// What the array of a replay counted since it was complete.
+    pub counters: Option<ArrayCounters>,
     /// How long the work took, in the guest.
     pub seconds: f64,
     /// The exit status of a command.

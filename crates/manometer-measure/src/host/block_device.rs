@@ -1,7 +1,7 @@
 //! The block device that holds a directory.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::mount::mount_of;
@@ -50,8 +50,9 @@ impl BlockDevice {
 /// overlay).
 pub fn device_of(dir: &Path) -> Option<BlockDevice> {
     let existing = dir.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
-    let number = existing.into_iter().find_map(|dir| fs::metadata(dir).ok())?.dev();
-    numbered(number).or_else(|| mounted_device(dir))
+    let facts = existing.into_iter().find_map(|dir| fs::metadata(dir).ok())?;
+    numbered(if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() })
+        .or_else(|| mounted_device(dir))
 }
 
 fn numbered(number: u64) -> Option<BlockDevice> {

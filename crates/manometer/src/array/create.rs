@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use manometer_cache::tier::Arrangement;
-use manometer_lab::array::{self, ArraySpec, BuiltArray, DeviceUse, FileSystem, PlannedDevice, differences};
+use manometer_experiment::definition::FileSystem;
+use manometer_lab::array::{self, ArraySpec, BuiltArray, DeviceUse, PlannedDevice, differences};
 use manometer_measure::ByteSize;
 use serde_json::json;
 

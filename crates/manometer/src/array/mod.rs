@@ -2,11 +2,13 @@
 
 mod create;
 mod destroy;
+mod recorded;
 mod status;
 
 use manometer_lab::LabError;
 
-pub use self::status::counters_text;
+pub use self::recorded::RecordedCounters;
+use self::status::counters_text;
 
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::verbs::verbs;

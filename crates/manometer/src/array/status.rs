@@ -53,12 +53,13 @@ fn text(arrays: &[(BuiltArray, ArrayCounters)]) -> String {
 fn array_text(built: &BuiltArray, counters: &ArrayCounters) -> String {
     let place = |path: &Option<PathBuf>| path.as_deref().map(|path| path.display().to_string());
     let device = place(&built.device).unwrap_or_else(|| "not complete".to_owned());
-    let mounted = place(&built.mounted_at).map(|point| format!(", mounted at {point}")).unwrap_or_default();
+    let mounted = place(&built.mounted_at).filter(|_| built.device.is_some());
+    let mounted = mounted.map(|point| format!(", mounted at {point}")).unwrap_or_default();
     format!("{}: {device}{mounted}\n{}", built.name, counters_text(counters, built.cache))
 }
 
 /// What the cache and the devices counted.
-pub fn counters_text(counters: &ArrayCounters, kind: Option<CacheKind>) -> String {
+pub(super) fn counters_text(counters: &ArrayCounters, kind: Option<CacheKind>) -> String {
     let cache = counters.cache.map_or_else(String::new, |cache| cache_text(&cache, kind));
     let mut rows = table(&["device", "reads", "read MiB", "writes", "written MiB"], 1);
     for device in &counters.devices {

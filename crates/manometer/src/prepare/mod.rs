@@ -33,6 +33,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if let Some(device) = &args.erase {
         return erase_device(args, device, experiment);
     }
+    if experiment.array.is_some() {
+        return Ok(wrong_request(format_args!(
+            "{} has an [array], which each run builds anew: there is nothing to prepare",
+            args.file.display()
+        )));
+    }
     if args.dry_run { dry_run(args, experiment) } else { perform(args, experiment) }
 }
 

@@ -1,6 +1,7 @@
 //! `manometer run`: experiments, recorded.
 
 mod args;
+mod array;
 mod dry_run;
 mod goal;
 mod out;
@@ -57,6 +58,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             path.display()
         )));
     }
+    if let Some((path, _)) = files.iter().find(|(_, experiment)| args.reuse && experiment.array.is_some()) {
+        return Ok(wrong_request(format_args!(
+            "--reuse: {} has an [array], and what is on it does not outlive a run",
+            path.display()
+        )));
+    }
     let planned = plan_set(files.iter().map(|(_, experiment)| experiment));
     let all = planned.fitted_runs();
     let refusals = if args.elsewhere { Vec::new() } else { unsupported(&all) };
@@ -76,7 +83,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if let Err(error) = all.iter().try_for_each(|run| check_power_states(&run.experiment)) {
         return refuse(error.into());
     }
-    if let Err(error) = all.iter().try_for_each(|run| conductor::check(&run.experiment, args.reuse)) {
+    let check = |run: &PlannedRun| {
+        conductor::check(&run.experiment, args.reuse)?;
+        array::check(&run.experiment)
+    };
+    if let Err(error) = all.iter().try_for_each(check) {
         return refuse(error.into());
     }
     if args.dry_run {

@@ -21,8 +21,8 @@ pub(super) fn run(
     files: &[(PathBuf, Experiment)],
     planned: &PlannedSet,
 ) -> anyhow::Result<(RunStatus, Vec<AnalysedRecording>)> {
-    let directories: Vec<&Path> = files.iter().map(|(_, experiment)| experiment.directory.as_path()).collect();
-    let _disks = session.lock_disks(&directories)?;
+    let storage: Vec<&Path> = files.iter().flat_map(|(_, experiment)| experiment.storage()).collect();
+    let _disks = session.lock_disks(&storage)?;
     let mut queue = match session.args.resume {
         true => Queue::resume(out, files, planned)?,
         false => Queue::start(out, files, planned)?,

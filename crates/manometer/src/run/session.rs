@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
@@ -19,6 +20,7 @@ use manometer_report::AnalysedRecording;
 use serde_json::json;
 
 use super::args::Args;
+use super::array;
 use crate::metrics::{self, LiveMetrics};
 use crate::output::{self, Format};
 use crate::progress::{Progress, ProgressFormat};
@@ -27,21 +29,21 @@ use crate::recordings;
 /// The common parameters of the runs of one command.
 pub(super) struct RunContext<'a> {
     pub(super) args: &'a Args,
-    pub(super) interrupted: &'a AtomicBool,
+    pub(super) interrupted: &'a Arc<AtomicBool>,
 }
 
 /// How often a disk that another run uses is tried again, in nanoseconds.
 const TRY_AGAIN_NS: u64 = 1_000_000_000;
 
 impl RunContext<'_> {
-    /// Locks the disks below `directories`. With `--wait`, waits until no other run uses them.
+    /// Locks the disks below `storage`: directories, files or devices. With `--wait`, waits until no other run uses them.
     ///
     /// # Errors
     /// Another run uses one, the wait was interrupted, or a lock cannot be created.
-    pub(super) fn lock_disks(&self, directories: &[&Path]) -> anyhow::Result<DiskLocks> {
+    pub(super) fn lock_disks(&self, storage: &[&Path]) -> anyhow::Result<DiskLocks> {
         let mut is_told = false;
         loop {
-            let error = match DiskLocks::take(directories.iter().copied()) {
+            let error = match DiskLocks::take(storage.iter().copied()) {
                 Ok(locks) => return Ok(locks),
                 Err(error) => error,
             };
@@ -78,7 +80,8 @@ impl RunContext<'_> {
             progress.show(&update);
             metrics.iter_mut().for_each(|metrics| metrics.show(&update));
         };
-        let outcome = conductor::run(experiment, &setup, out, created, &mut show);
+        let run = || conductor::run(experiment, &setup, out, created, &mut show);
+        let outcome = array::run_on_array(experiment, out, self.interrupted, run);
         progress.finish();
         outcome
     }

@@ -23,7 +23,7 @@ pub(super) fn run(
     experiment: &Experiment,
     fits: &DiskFits,
 ) -> anyhow::Result<(RunStatus, Vec<AnalysedRecording>)> {
-    let _disks = session.lock_disks(&[experiment.directory.as_path()])?;
+    let _disks = session.lock_disks(&experiment.storage())?;
     let fit = fit_of(experiment, fits);
     let left = if session.args.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
     let (status, recording) = match left {

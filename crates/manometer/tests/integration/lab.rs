@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use manometer_lab::guest::{ArrangementChoice, GuestMachine, GuestResult, GuestTask, KERNEL, Work};
+use manometer_lab::guest::{GuestMachine, GuestTask, KERNEL};
 use manometer_measure::ByteSize;
 use manometer_measure::recording::Recording;
 use manometer_testing::{Cause, repository_file, skip};
@@ -48,20 +48,26 @@ fn can_run_guests() -> bool {
     true
 }
 
-/// Runs the lines of `script` in a guest, on the file system of an array of the arrangement `name`. Returns the result and
-/// what they printed.
-fn in_guest(scene: &Scene, name: &str, disks: &[u64], script: &str) -> (GuestResult, String) {
+/// Runs the lines of `script` in a guest, in the file system of an array `lab` of the arrangement `plain.toml`. Returns what
+/// they printed.
+fn in_guest(scene: &Scene, script: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_manometer"));
     let machine = GuestMachine::new(program, &scene.path("."), ByteSize(256 << 20), Duration::from_secs(600)).unwrap();
-    let array = ArrangementChoice { file: scene.path(name), sizes: None, mode: None };
-    let script = format!("program={}; manometer() {{ $program \"$@\"; }}\n{script}", program.display());
+    arrangement(scene, "plain.toml", "none", 1, "600MiB", "");
+    let script = format!(
+        "program={}; manometer() {{ $program \"$@\"; }}
+        manometer array create {} --origin /dev/ubda --name lab --mount /run/array; cd /run/array
+        {script}",
+        program.display(),
+        scene.path("plain.toml").display()
+    );
     let words = ["sh", "-eu", "-c", &script].map(str::to_owned).to_vec();
     let log = machine.shared("log");
-    let work = Work::Command { words, mount: "/run/array".into(), log: log.clone() };
-    let result = machine.run(&GuestTask { array, work }, disks, &AtomicBool::new(false)).unwrap();
+    let task = GuestTask::Command { words, log: log.clone() };
+    let result = machine.run(&task, &[600 * MIB], &AtomicBool::new(false)).unwrap();
     let log = fs::read_to_string(log).unwrap();
     assert_eq!(result.status, Some(0), "{log}");
-    (result, log)
+    log
 }
 
 const MIB: u64 = 1 << 20;
@@ -77,7 +83,6 @@ fn arrays_of_every_kind_hold_data_and_leave_nothing() {
         return;
     }
     let scene = Scene::new();
-    arrangement(&scene, "plain.toml", "none", 1, "600MiB", "");
     for (name, raid, count) in
         [("r0.toml", "raid0", 2), ("r1.toml", "raid1", 2), ("r5.toml", "raid5", 3), ("r10.toml", "raid10", 4)]
     {
@@ -87,8 +92,7 @@ fn arrays_of_every_kind_hold_data_and_leave_nothing() {
     arrangement(&scene, "dm.toml", "raid0", 2, "32MiB", DM_CACHE);
     let at = scene.path(".").display().to_string();
     let script = format!(
-        "cd /run/array
-        try() {{ # arrangement, disks, cache
+        "try() {{ # arrangement, disks, cache
             manometer array create {at}/$1.toml --origin $2 ${{3:+--cache $3}} --name x --mount /run/array/m --file-system ext4
             head -c 3000000 /dev/urandom > m/data; sync; echo 3 > /proc/sys/vm/drop_caches
             sha256sum < m/data > 1; manometer array status x; sha256sum < m/data > 2; cmp 1 2
@@ -105,12 +109,10 @@ fn arrays_of_every_kind_hold_data_and_leave_nothing() {
         cat /sys/block/md100/md/sync_action /sys/block/md100/md/degraded; manometer array destroy y; rm a b c
         {NOTHING_IS_LEFT}"
     );
-    let (result, log) = in_guest(&scene, "plain.toml", &[600 * MIB], &script);
+    let log = in_guest(&scene, &script);
     assert_eq!(log.matches("x is taken apart.").count(), 6, "{log}");
     assert!(log.contains("idle\n0\n"), "{log}");
     assert_eq!(log.matches("is created").count(), 4, "{log}");
-    let written = result.counters.devices[0].written_bytes;
-    assert!(written > 6 * 3_000_000, "{written}");
 }
 
 #[test]
@@ -119,14 +121,12 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         return;
     }
     let scene = Scene::new();
-    arrangement(&scene, "plain.toml", "none", 1, "600MiB", "");
     arrangement(&scene, "dm.toml", "raid0", 2, "32MiB", DM_CACHE);
     arrangement(&scene, "few.toml", "raid0", 2, "32MiB", &BCACHE.replace("64KiB", "512KiB"));
     arrangement(&scene, "bcache.toml", "raid0", 2, "32MiB", BCACHE);
     let at = scene.path(".").display().to_string();
     let script = format!(
-        "cd /run/array
-        fails() {{ status=0; manometer array \"$@\" 2>&1 || status=$?; echo \"status $status\"; }}
+        "fails() {{ status=0; manometer array \"$@\" 2>&1 || status=$?; echo \"status $status\"; }}
         fails create {at}/few.toml --origin a,b --cache c; ls
         fails create {at}/bcache.toml --origin a,b --cache c --mount /proc/no; ls; ls /sys/fs/bcache
         mkdir full; touch full/x; fails create {at}/bcache.toml --origin a,b --cache c --mount /run/array/full; rm -r full
@@ -156,7 +156,7 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         done; done
         {NOTHING_IS_LEFT}; ls"
     );
-    let (_, log) = in_guest(&scene, "plain.toml", &[600 * MIB], &script);
+    let log = in_guest(&scene, &script);
     for words in [
         "bcache needs 513 buckets",
         "p: the file holds data",
@@ -168,7 +168,7 @@ fn what_cannot_be_built_is_undone_and_what_is_killed_can_be_destroyed() {
         "a link that leads nowhere",
         "/dev/loop7 uses the file",
         "bad.json: the record is damaged",
-        "lab: /dev/ubda, mounted at /run/array",
+        "lab: /dev/ubda, mounted at /run/array\n",
         "there is an array `one`",
         "manometer-one: it holds data",
         "Device or resource busy",
@@ -232,7 +232,7 @@ fn an_experiment_runs_on_an_array_and_its_recording_comes_out() {
     let run = "lab run e.toml --array array.toml --out rec --memory 256MiB --format json";
     let document = scene.run(run).status(0).json();
     assert!(document["guest"]["kernel"].as_str().unwrap().starts_with("6."), "{document}");
-    let after = &document["guest"]["counters"];
+    let after = &document["array"]["counters"];
     assert!(
         after["cache"]["read_hits"].as_u64().unwrap() + after["cache"]["read_misses"].as_u64().unwrap() > 0,
         "{after}"
@@ -244,6 +244,10 @@ fn an_experiment_runs_on_an_array_and_its_recording_comes_out() {
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("manometer-lab")), "{left:?}");
     scene.run(run).status(2).err_has(&["rec exists"]);
 }
+
+/// One disk under each of two caches.
+const SWEEP: &str = "[array]\narrangement = \"bcache.toml\"\norigin = [\"a\"]\ncache = [\"b\"]\n\
+    [sweep]\n\"array.arrangement\" = [\"bcache.toml\", \"dm.toml\"]\n";
 
 #[test]
 fn a_recording_has_what_the_cache_below_it_hit_and_missed() {
@@ -258,10 +262,12 @@ fn a_recording_has_what_the_cache_below_it_hit_and_missed() {
         "name = \"small\"\ninterval = \"100ms\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"io\"\n\
          file_size = \"8MiB\"\nblock_size = \"4KiB\"\nwrite_ratio = 0.5\n[plan]\nwarmup = \"0s\"\nphase = \"3s\"\n",
     );
-    for array in ["bcache", "dm"] {
-        let run = format!("lab run e.toml --array {array}.toml --out {array} --memory 256MiB --format json");
-        let counts = scene.run(&run).status(0).json()["guest"]["counters"]["cache"].clone();
-        let recording = Recording::open(&scene.path(array)).unwrap();
+    scene.write("sweep.toml", &format!("extends = \"e.toml\"\n{SWEEP}"));
+    scene.run("lab run sweep.toml --out set --memory 256MiB").status(0).out_has(&["The recording is in"]);
+    for (array, run) in [("bcache", "set/runs/001"), ("dm", "set/runs/002")] {
+        let counts = scene.json(&format!("{run}/array.json"));
+        let counts = &counts["counters"]["cache"];
+        let recording = Recording::open(&scene.path(run)).unwrap();
         let caches: Vec<_> = recording.series().into_iter().filter(|name| name.starts_with("cache.")).collect();
         let [cache] = caches.as_slice() else { panic!("{:?}", recording.series()) };
         let samples = recording.samples(cache).unwrap();
@@ -314,4 +320,56 @@ fn wrong_requests_to_the_laboratory_are_reported() {
     scene.run("array create plain.toml --origin a --name a/b").status(2).err_has(&["letters, digits"]);
     scene.run("array destroy no").status(2).err_has(&["there is no array `no`"]);
     assert!(!scene.path("a").exists());
+}
+
+#[test]
+fn a_run_builds_its_array_and_takes_it_apart_also_after_a_kill() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "bcache.toml", "none", 1, "64MiB", BCACHE);
+    arrangement(&scene, "dm.toml", "none", 1, "64MiB", DM_CACHE);
+    arrangement(&scene, "large.toml", "none", 1, "8GiB", "");
+    let experiment = "name = \"small\"\ninterval = \"100ms\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"io\"\n\
+         file_size = \"8MiB\"\nblock_size = \"4KiB\"\nwrite_ratio = 0.5\n[plan]\nwarmup = \"0s\"\nphase = \"1s\"\n";
+    scene.write("e.toml", &format!("{experiment}{SWEEP}"));
+    let at = scene.path(".").display().to_string();
+    let script = format!(
+        "e={at}/e.toml; one='--set sweep={{}} --set array.arrangement={at}/dm.toml'; export MANOMETER_LOCK_DIRECTORY=/run
+        fails() {{ status=0; manometer \"$@\" 2>&1 || status=$?; echo \"status $status\"; }}
+        manometer run $e --out both
+        test ! -e data; test ! -e a; test ! -e b; ls both/runs/*/array.json
+        for signal in KILL INT; do
+            $program run $e --set plan.phase=1h $one --out $signal > $signal.log 2>&1 & killed=$!
+            until grep -q 's left' $signal.log; do sleep 0.1; done
+            test -e data; fails run $e --out other
+            kill -$signal $killed; wait $killed || true
+            test $signal = KILL || test ! -e a
+        done
+        $program run $e --set plan.phase=1h $one --out again > again.log 2>&1 & killed=$!
+        until grep -q 's left' again.log; do sleep 0.1; done
+        kill -KILL $killed; wait $killed || true; test -e /run/manometer/arrays/run-data.json
+        manometer run $e $one --out after 2>&1
+        fails prepare $e; fails run $e --reuse --out no; fails run $e $one --set primary.file_size=100MiB --out full
+        echo precious > p; fails run $e --set 'array.origin=[\"p\"]' --out no; cat p; test ! -e no
+        fails run $e --set array.arrangement={at}/large.toml --set 'array.origin=[\"/dev/ubda\"]' --set sweep={{}} --out no
+        {NOTHING_IS_LEFT}"
+    );
+    let log = in_guest(&scene, &script);
+    for words in [
+        "both/runs/002/array.json",
+        "What the array counted:",
+        "is in use by another run",
+        "the array `run-data`, which a run left when it was killed, is taken apart",
+        "there is nothing to prepare",
+        "--reuse: ",
+        "p: the file holds data",
+        "precious",
+        "/dev/ubda: it has 629145600 bytes",
+    ] {
+        assert!(log.contains(words), "`{words}` is not in:\n{log}");
+    }
+    assert_eq!(log.matches("status 2").count(), 6, "{log}");
+    assert!(!log.contains("panicked"), "{log}");
 }

@@ -154,7 +154,7 @@ impl Checker<'_> {
         for (key, node) in table.entries() {
             if DEVICE_SWEEP_KEYS.contains(&key.as_str()) {
                 self.check_not_empty(key, node);
-                sweep.push((key.clone(), self.read_names(key, node)));
+                sweep.push((key.clone(), self.read_device_values(root, key, node)));
                 continue;
             }
             // Keys without a dot are the sweep's own.

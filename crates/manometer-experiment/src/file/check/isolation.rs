@@ -5,7 +5,7 @@ use manometer_session::protocol::ClientGroup;
 use serde_json::Value;
 
 use super::Checker;
-use crate::definition::ExperimentWorkload;
+use crate::definition::{ARRANGEMENT_KEY, ExperimentWorkload};
 use crate::file::tree::Node;
 use crate::limits::Limits;
 
@@ -83,6 +83,7 @@ impl Checker<'_> {
                 "device.kernel" => {
                     ("kernel release", "write releases or their beginnings, such as `[\"5.4\", \"6.8\"]`")
                 }
+                ARRANGEMENT_KEY => ("file of an arrangement", "write paths relative to this file"),
                 _ => ("scheduler", "write the names of schedulers, such as `[\"none\", \"mq-deadline\", \"bfq\"]`"),
             };
             self.report(format!("`{key}`: {} is not a {what}", invalid.to_json()), Some(&invalid.origin), Some(help));

@@ -1,6 +1,7 @@
 //! From the tree to an experiment that can run: keys, types, units, names, ranges. All problems are reported, not only
 //! the first.
 
+mod array;
 mod changes;
 mod design;
 mod isolation;
@@ -68,6 +69,7 @@ impl Checker<'_> {
         let interval = self.read_optional(root, "interval").unwrap_or(Span(Duration::from_secs(1)));
         let silence = self.read_silence(root, interval);
         let device = self.read_device(root);
+        let array = self.read_array(root);
         let prepare = self.read_preparation(root, interval);
         let plan: Option<PlanTable> = self.read_root_table(root, "plan");
         let times = plan.as_ref().and_then(|plan| {
@@ -111,6 +113,7 @@ impl Checker<'_> {
             device_name: device.name,
             kernel: device.kernel,
             write_budget: device.write_budget,
+            array,
             prepare: prepare?,
             primary,
             neighbours,
@@ -136,6 +139,7 @@ impl Checker<'_> {
         self.check_stop_criterion(root, &experiment);
         if self.errors.is_empty() {
             self.check_runs(root, &experiment, block_size);
+            self.check_arrays(root, &experiment);
         }
         experiment
     }
@@ -200,6 +204,7 @@ impl Checker<'_> {
             ("sweep", "[sweep]"),
             ("goal", "[goal]"),
             ("device", "[device]"),
+            ("array", "[array]"),
             ("plan", "[plan]"),
             ("prepare", "[prepare]"),
         ];
@@ -264,6 +269,10 @@ impl Checker<'_> {
         if bytes.contains(&0) || bytes.split(|byte| *byte == b'/').any(|part| part.len() > LONGEST_PART) {
             let help = "a part of a path has at most 255 bytes, and none is 0";
             self.report("`directory` is not a path", origin.as_ref(), Some(help));
+            return;
+        }
+        if root.get("array").is_some() {
+            // Its own file system will be mounted there.
             return;
         }
         let Some(mount) = mount::mount_of(&device.directory) else { return };
