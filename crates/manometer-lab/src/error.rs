@@ -49,6 +49,11 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// An error for an outcome of another task.
+    pub(crate) fn unexpected(outcome: &impl std::fmt::Debug) -> Self {
+        Self::Guest(format!("the guest answered {outcome:?}"))
+    }
+
     /// An error at a file.
     pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

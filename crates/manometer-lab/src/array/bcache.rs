@@ -13,6 +13,9 @@ use crate::{LabError, program};
 /// The default of `make-bcache`.
 const BUCKET_BYTES: u64 = 512 << 10;
 
+/// Takes the names of devices.
+const REGISTER: &str = "/sys/fs/bcache/register_quiet";
+
 /// The kernel takes no cache of fewer buckets: it keeps a 1024th of them free, rounded up to a power of two.
 const BUCKETS_MIN: u64 = 513;
 
@@ -54,9 +57,35 @@ pub(super) fn build(
     journal: &mut ArrayJournal,
 ) -> Result<PathBuf, LabError> {
     format_devices(settings, origin, cache, journal)?;
+    attach(settings, origin, cache, journal)
+}
+
+/// Puts `cache` before `origin`, which have been together before.
+pub(super) fn attach(
+    settings: &SecondLevelSettings,
+    origin: &Path,
+    cache: &Path,
+    journal: &mut ArrayJournal,
+) -> Result<PathBuf, LabError> {
     let (disk, set) = register(origin, cache, journal)?;
     configure(settings, &disk.join("bcache"), &set)?;
-    Ok(Path::new("/dev").join(disk.file_name().unwrap_or_default()))
+    Ok(device_of(&disk))
+}
+
+/// Takes `origin` without the cache that it had.
+pub(super) fn run_alone(origin: &Path, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+    let directory = sysfs(origin)?.join("bcache");
+    let _ = write_kernel_file(REGISTER.as_ref(), &origin.display().to_string());
+    wait_until(&format!("bcache to register {}", origin.display()), || directory.join("running").exists())?;
+    write_kernel_file(&directory.join("running"), "1")?;
+    let disk = directory.join("dev").canonicalize().map_err(LabError::at(&directory))?;
+    journal.record(Undo::Stop { file: disk.join("bcache/stop"), gone: disk.clone() })?;
+    Ok(device_of(&disk))
+}
+
+/// The device whose directory of the kernel is `disk`.
+fn device_of(disk: &Path) -> PathBuf {
+    Path::new("/dev").join(disk.file_name().unwrap_or_default())
 }
 
 fn format_devices(
@@ -95,7 +124,7 @@ fn register(origin: &Path, cache: &Path, journal: &mut ArrayJournal) -> Result<(
 fn register_one(device: &Path, link: &str, stop: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
     let link = sysfs(device)?.join("bcache").join(link);
     // Where a daemon watches devices, it has registered this one already, and the kernel refuses a second time.
-    let _ = write_kernel_file(Path::new("/sys/fs/bcache/register_quiet"), &device.display().to_string());
+    let _ = write_kernel_file(REGISTER.as_ref(), &device.display().to_string());
     wait_until(&format!("bcache to register {}", device.display()), || link.exists())?;
     let directory = link.canonicalize().map_err(LabError::at(&link))?;
     journal.record(Undo::Stop { file: directory.join(stop), gone: directory.clone() })?;

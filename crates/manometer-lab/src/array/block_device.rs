@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::LabError;
 
 /// The size of a block device.
-pub(super) fn device_bytes(device: &Path) -> Result<u64, LabError> {
+pub(crate) fn device_bytes(device: &Path) -> Result<u64, LabError> {
     let size = File::open(device).and_then(|mut file| file.seek(SeekFrom::End(0)));
     size.map_err(LabError::at(device))
 }

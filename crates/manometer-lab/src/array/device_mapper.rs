@@ -7,7 +7,7 @@ use super::undo::Undo;
 use crate::{LabError, program};
 
 /// The unit of tables.
-pub(super) const SECTOR_BYTES: u64 = 512;
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// The table of a part of a device.
 pub(super) fn linear(device: &Path, offset: u64, bytes: u64) -> String {

@@ -39,8 +39,9 @@ pub(super) fn check(settings: &SecondLevelSettings, bytes: u64) -> Result<(), La
     Ok(())
 }
 
-/// Puts `bytes` of `cache` before `origin`; its first part holds the metadata.
+/// Puts `bytes` of `cache` before `origin`; its first part holds the metadata, which `is_new` forgets.
 pub(super) fn build(
+    is_new: bool,
     settings: &SecondLevelSettings,
     bytes: u64,
     name: &str,
@@ -54,7 +55,9 @@ pub(super) fn build(
     let blocks_bytes = cache_bytes.saturating_sub(metadata_bytes).min(bytes) / block * block;
     let part = |offset: u64, bytes: u64| linear(cache, offset, bytes);
     let metadata = create_device(&format!("manometer-{name}-metadata"), &part(0, metadata_bytes), journal)?;
-    clear_superblock(&metadata)?;
+    if is_new {
+        clear_superblock(&metadata)?;
+    }
     let blocks = create_device(&format!("manometer-{name}-blocks"), &part(metadata_bytes, blocks_bytes), journal)?;
     let table = cache_table(settings, origin_bytes, &metadata, &blocks, origin);
     create_device(&format!("manometer-{name}"), &table, journal)

@@ -75,6 +75,21 @@ pub(super) fn combine(
     Ok(path)
 }
 
+/// Takes together what was an array before, some of whose devices may be missing.
+pub(super) fn assemble(devices: &[PathBuf], level: RaidLevel, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
+    if let (RaidLevel::None, [device]) = (level, devices) {
+        return Ok(device.clone());
+    }
+    let path = free_device()?;
+    let device = path.display().to_string();
+    let sysfs = Path::new("/sys/block").join(path.file_name().unwrap_or_default()).join("md");
+    let members: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
+    let mut arguments = vec!["--assemble", "--run", "--quiet", &device];
+    arguments.extend(members.iter().map(String::as_str));
+    journal.record(Undo::run(&["mdadm", "--stop", "--quiet", &device], &sysfs))?;
+    program::run("mdadm", &arguments).map(|_| path)
+}
+
 /// `mdadm --wait` fails where there was nothing to wait for.
 fn wait_for_resync(device: &str) -> Result<(), LabError> {
     let _ = program::run("mdadm", &["--wait", device]);

@@ -4,6 +4,7 @@
 //! divided by its `scale`, are those of the devices. Every step is recorded with its reverse before the next one begins, so
 //! that a failure, a kill or [`destroy`] takes back all of them, from the last to the first.
 
+mod assemble;
 mod bcache;
 mod block_device;
 mod built_array;
@@ -23,9 +24,12 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_measure::{Clock as _, MonotonicClock};
 
+pub use self::assemble::assemble;
 pub use self::bcache::data_bytes as bcache_data_bytes;
+pub(crate) use self::block_device::device_bytes;
 pub use self::built_array::{BuiltArray, CacheKind};
 pub use self::counters::{ArrayCounters, DeviceTraffic};
+pub(crate) use self::device_mapper::SECTOR_BYTES;
 pub use self::journal::{STATE_DIRECTORY, names};
 pub use self::member::{DeviceUse, PlannedDevice};
 pub use self::spec::{ArraySpec, cache_kind, check, device_sizes, differences};
@@ -72,18 +76,20 @@ fn build(spec: &ArraySpec, members: &member::Members, journal: &mut ArrayJournal
     let sizes = MemberSizes::of(arrangement)?;
     let origin = member::attach(&members.origin, "origin", &spec.name, journal)?;
     journal.array_mut().origin = origin.clone();
-    let origin = md::combine(&origin, arrangement.origin.array(), sizes.origin_share, members.are_new(), journal)?;
+    let are_new = spec.zeroed || members.are_new();
+    let origin = md::combine(&origin, arrangement.origin.array(), sizes.origin_share, are_new, journal)?;
     let mut device = origin;
     if let Some(settings) = &arrangement.cache {
         let cache = member::attach(&members.cache, "cache", &spec.name, journal)?;
         journal.array_mut().cache_devices = cache.clone();
-        let cache = md::combine(&cache, settings.array(), sizes.cache_share, members.are_new(), journal)?;
+        let cache = md::combine(&cache, settings.array(), sizes.cache_share, are_new, journal)?;
         let kind = cache_kind(settings)?;
         journal.array_mut().cache = Some(kind);
         device = match kind {
             CacheKind::Bcache => bcache::build(settings, &device, &cache, journal)?,
             CacheKind::DmCache => {
-                dm_cache::build(settings, settings.size.0 / arrangement.scale, &spec.name, &device, &cache, journal)?
+                let bytes = settings.size.0 / arrangement.scale;
+                dm_cache::build(true, settings, bytes, &spec.name, &device, &cache, journal)?
             }
         };
     }

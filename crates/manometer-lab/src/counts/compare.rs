@@ -13,8 +13,7 @@ use manometer_measure::{ByteSize, Span};
 use serde::Serialize;
 
 use crate::LabError;
-use crate::array::{CacheKind, bcache_data_bytes, cache_kind};
-use crate::guest::GuestResult;
+use crate::array::{ArrayCounters, CacheKind, bcache_data_bytes, cache_kind};
 use crate::replay::BlockRequest;
 
 /// The latency, the rate a second and the writes a second of a device that takes next to no time.
@@ -64,11 +63,10 @@ pub fn compare(
     arrangement: &Arrangement,
     requests: &[BlockRequest],
     times_ns: &[u64],
-    result: &GuestResult,
+    counters: &ArrayCounters,
 ) -> Result<CountsComparison, LabError> {
     let kind = arrangement.cache.as_ref().map(cache_kind).transpose()?;
-    let kernel = result.counters.as_ref().and_then(|counters| counters.cache);
-    let (Some(kind), Some(kernel)) = (kind, kernel) else {
+    let (Some(kind), Some(kernel)) = (kind, counters.cache) else {
         return Err(LabError::Refused("the arrangement has no `[cache]`: there is nothing to count".to_owned()));
     };
     let reads = requests.iter().filter(|request| !request.is_write).count() as u64;

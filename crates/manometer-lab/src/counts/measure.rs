@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use manometer_cache::tier::workload::TraceRequests;
 
 use super::compare::{CountsComparison, compare};
-use crate::LabError;
 use crate::array;
-use crate::guest::{ArrangementChoice, GuestMachine, GuestTask};
+use crate::guest::{GuestMachine, GuestTask, TaskOutcome};
 use crate::replay::{BlockRequest, requests};
+use crate::{ArrangementChoice, LabError};
 
 /// Sizes of devices are multiples of this.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
@@ -78,11 +78,12 @@ pub fn measure(
     requests::write(&path, requests)?;
     let task = GuestTask::Replay { array: choice.clone(), requests: path, times: times.clone() };
     let result = machine.run(&task, &array::device_sizes(&arrangement)?, interrupted)?;
+    let TaskOutcome::Counters(counters) = &result.outcome else { return Err(LabError::unexpected(&result.outcome)) };
     let bytes = fs::read(&times).map_err(LabError::at(&times))?;
     let times: Vec<u64> = bytes.as_chunks().0.iter().map(|time| u64::from_le_bytes(*time)).collect();
     if times.len() != requests.len() {
         return Err(LabError::Guest(format!("{} of {} requests were replayed", times.len(), requests.len())));
     }
-    let comparison = compare(&arrangement, requests, &times, &result)?;
+    let comparison = compare(&arrangement, requests, &times, counters)?;
     Ok((result.kernel, comparison))
 }

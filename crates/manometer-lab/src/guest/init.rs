@@ -13,10 +13,11 @@ use rustix::system::{RebootCommand, reboot, uname};
 
 use super::machine::{RESULT, SHARE, TASK};
 use super::modules;
-use super::task::{ArrangementChoice, GuestResult, GuestTask};
-use crate::LabError;
+use super::task::{GuestResult, GuestTask, TaskOutcome};
 use crate::array::{self, ArrayCounters, ArraySpec};
+use crate::faults::{check_after_fault, write_until_fault};
 use crate::replay::replay;
+use crate::{ArrangementChoice, LabError};
 
 /// The array's name in a guest.
 const ARRAY: &str = "lab";
@@ -37,8 +38,17 @@ pub fn run() -> Result<(), LabError> {
     let outcome = enter(&share).and_then(|()| work(&share)).map_err(|error| error.to_string());
     let text = serde_json::to_vec(&outcome).unwrap_or_default();
     let path = share.join(RESULT);
-    fs::write(&path, text).map_err(LabError::at(path))
+    fs::write(&path, text).map_err(LabError::at(path))?;
+    match outcome {
+        // What it wrote to the host's files is to get there.
+        Ok(GuestResult { outcome: TaskOutcome::Status(_), .. }) | Err(_) => Ok(()),
+        // Nothing more is to be written to the disks, and bcache would hold up an orderly end for 10 s.
+        Ok(_) => fs::write(SYSRQ, "c").map_err(LabError::at(SYSRQ)),
+    }
 }
+
+/// Where a `c` crashes the kernel.
+const SYSRQ: &str = "/proc/sysrq-trigger";
 
 /// Powers off even after a panic, whose message is on the console by then.
 struct PowerOff;
@@ -70,13 +80,17 @@ fn work(share: &Path) -> Result<GuestResult, LabError> {
     let bytes = fs::read(&path).map_err(LabError::at(&path))?;
     let task: GuestTask = serde_json::from_slice(&bytes).map_err(io::Error::other).map_err(LabError::at(path))?;
     let since_ns = MonotonicClock.now_ns();
-    let (counters, status) = match &task {
-        GuestTask::Replay { array, requests, times } => (Some(replay_on_array(array, requests, times)?), None),
-        GuestTask::Command { words, log } => (None, Some(command(words, log)?)),
+    let outcome = match &task {
+        GuestTask::Replay { array, requests, times } => {
+            replay_on_array(array, requests, times).map(TaskOutcome::Counters)
+        }
+        GuestTask::Command { words, log } => command(words, log).map(TaskOutcome::Status),
+        GuestTask::WriteUntilFault(trial) => write_until_fault(trial, disks()?).map(TaskOutcome::Written),
+        GuestTask::CheckAfterFault(trial) => check_after_fault(trial, disks()?).map(TaskOutcome::Found),
     };
     let seconds = (MonotonicClock.now_ns() - since_ns) as f64 / 1e9;
     let kernel = uname().release().to_string_lossy().into_owned();
-    Ok(GuestResult { kernel, counters, seconds, status })
+    Ok(GuestResult { kernel, seconds, outcome: outcome? })
 }
 
 fn replay_on_array(choice: &ArrangementChoice, requests: &Path, times: &Path) -> Result<ArrayCounters, LabError> {
@@ -84,7 +98,8 @@ fn replay_on_array(choice: &ArrangementChoice, requests: &Path, times: &Path) ->
     let origins = arrangement.origin.count as usize;
     let mut origin = disks()?;
     let cache = origin.split_off(origins.min(origin.len()));
-    let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount: None, erase: false };
+    let spec =
+        ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount: None, erase: false, zeroed: true };
     let built = array::create(&spec, &Arc::default())?;
     replay(requests, &built.device.unwrap_or_default(), times)?;
     Ok(array::settled_status(ARRAY)?.1)

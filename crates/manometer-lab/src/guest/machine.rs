@@ -103,39 +103,55 @@ impl GuestMachine {
         self.directory.path().join(name)
     }
 
-    /// Runs a task on sparse disks of `disks` bytes. `interrupted` ends it.
+    /// Runs a task on new disks of `sizes` bytes. `interrupted` ends it.
     ///
     /// # Errors
     /// The guest did not finish, or its task failed.
-    pub fn run(&self, task: &GuestTask, disks: &[u64], interrupted: &AtomicBool) -> Result<GuestResult, LabError> {
-        if disks.len() > DISKS_MAX {
+    pub fn run(&self, task: &GuestTask, sizes: &[u64], interrupted: &AtomicBool) -> Result<GuestResult, LabError> {
+        self.run_on(task, &self.disks(sizes)?, interrupted)
+    }
+
+    /// New sparse disks of `sizes` bytes, for guests one after another.
+    ///
+    /// # Errors
+    /// They are too many, or cannot be created.
+    pub fn disks(&self, sizes: &[u64]) -> Result<Vec<GuestDisk>, LabError> {
+        if sizes.len() > DISKS_MAX {
             return Err(LabError::Refused(format!("a guest has at most {DISKS_MAX} disks")));
         }
+        sizes.iter().enumerate().map(|(at, bytes)| self.disk(at, *bytes)).collect()
+    }
+
+    /// Runs a task on disks that were there before and stay. `interrupted` ends it.
+    ///
+    /// # Errors
+    /// The guest did not finish, or its task failed.
+    pub fn run_on(
+        &self,
+        task: &GuestTask,
+        disks: &[GuestDisk],
+        interrupted: &AtomicBool,
+    ) -> Result<GuestResult, LabError> {
         let text = serde_json::to_vec(task).map_err(io::Error::other);
         let path = self.shared(TASK);
         text.and_then(|text| fs::write(&path, text)).map_err(LabError::at(path))?;
         let _ = fs::remove_file(self.shared(RESULT));
-        let disks: Vec<PathBuf> =
-            disks.iter().enumerate().map(|(at, bytes)| self.disk(at, *bytes)).collect::<Result<_, _>>()?;
-        let console = self.boot(&disks, interrupted)?;
+        let console = self.boot(disks, interrupted)?;
         let result = fs::read(self.shared(RESULT)).unwrap_or_default();
-        for disk in disks {
-            let _ = fs::remove_file(disk);
-        }
         match serde_json::from_slice::<Result<GuestResult, String>>(&result) {
             Ok(result) => result.map_err(|error| LabError::Guest(format!("in the guest: {error}"))),
             Err(_) => Err(LabError::Guest(format!("the guest ended without a result; its console says:\n{console}"))),
         }
     }
 
-    fn disk(&self, at: usize, bytes: u64) -> Result<PathBuf, LabError> {
+    fn disk(&self, at: usize, bytes: u64) -> Result<GuestDisk, LabError> {
         let path = self.shared(&format!("disk-{at}"));
         let file = File::create(&path).and_then(|file| file.set_len(bytes));
-        file.map(|()| path.clone()).map_err(LabError::at(path))
+        file.map(|()| GuestDisk(path.clone())).map_err(LabError::at(path))
     }
 
     /// Boots the guest and waits until it powers off. Returns the end of its console.
-    fn boot(&self, disks: &[PathBuf], interrupted: &AtomicBool) -> Result<String, LabError> {
+    fn boot(&self, disks: &[GuestDisk], interrupted: &AtomicBool) -> Result<String, LabError> {
         let mark = ProcessMark::new();
         let mut guard = Guard::start(&self.program).map_err(LabError::at(&self.program))?;
         guard.watch(&mark).map_err(LabError::at(&self.program))?;
@@ -151,7 +167,7 @@ impl GuestMachine {
             .arg(format!("uml_dir={share}/"))
             .args([format!("{SHARE}={share}"), format!("PATH={}", program::PATH)])
             .args(["TMPDIR=/run", "MANOMETER_LOCK_DIRECTORY=/run"])
-            .args(('a'..).zip(disks).map(|(letter, disk)| format!("ubd{letter}={}", disk.display())))
+            .args(('a'..).zip(disks).map(|(letter, disk)| format!("ubd{letter}={}", disk.path().display())))
             .args(["--", "lab", "guest"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -160,6 +176,23 @@ impl GuestMachine {
         mark.apply(&mut command);
         let mut guest = Guest(command.spawn().map_err(LabError::at(KERNEL))?);
         guest.console(self.time_limit, interrupted)
+    }
+}
+
+/// A disk of guests: a sparse file, which is removed when this is dropped.
+#[derive(Debug)]
+pub struct GuestDisk(PathBuf);
+
+impl GuestDisk {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for GuestDisk {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 

@@ -8,5 +8,5 @@ mod machine;
 mod modules;
 mod task;
 
-pub use machine::{DISKS_MAX, GuestMachine, KERNEL, disk_path};
-pub use task::{ArrangementChoice, GuestResult, GuestTask};
+pub use machine::{DISKS_MAX, GuestDisk, GuestMachine, KERNEL, disk_path};
+pub use task::{GuestResult, GuestTask, TaskOutcome};

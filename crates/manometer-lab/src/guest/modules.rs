@@ -7,8 +7,19 @@ use std::path::Path;
 use crate::{LabError, program};
 
 /// What arrays are made of.
-const MODULES: [&str; 10] =
-    ["loop", "raid0", "raid1", "raid10", "raid456", "bcache", "dm-mod", "dm-cache", "dm-cache-smq", "xfs"];
+const MODULES: [&str; 11] = [
+    "loop",
+    "raid0",
+    "raid1",
+    "raid10",
+    "raid456",
+    "bcache",
+    "dm-mod",
+    "dm-cache",
+    "dm-cache-smq",
+    "dm-log-writes",
+    "xfs",
+];
 
 /// Loads the modules of the kernel `release`. `directory` is writable.
 pub(super) fn load(release: &str, directory: &Path) -> Result<(), LabError> {

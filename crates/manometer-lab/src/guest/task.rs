@@ -2,50 +2,11 @@
 
 use std::path::PathBuf;
 
-use manometer_cache::tier::{Arrangement, WriteMode};
-use manometer_measure::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use crate::LabError;
+use crate::ArrangementChoice;
 use crate::array::ArrayCounters;
-
-/// An arrangement's file, and what is changed of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArrangementChoice {
-    /// The file.
-    pub file: PathBuf,
-    /// Other sizes of origin and cache, at scale 1 and with one device each.
-    pub sizes: Option<(u64, u64)>,
-    /// Another handling of writes.
-    pub mode: Option<WriteMode>,
-}
-
-impl ArrangementChoice {
-    /// Reads the file and changes it.
-    ///
-    /// # Errors
-    /// The file, what is wrong with it, and what would be right.
-    pub fn load(&self) -> Result<Arrangement, LabError> {
-        let refuse = |text: String| LabError::Refused(text);
-        let mut arrangement = Arrangement::load(&self.file).map_err(|error| refuse(error.to_string()))?;
-        if let Some((origin_bytes, cache_bytes)) = self.sizes {
-            let origin = &mut arrangement.origin;
-            arrangement.scale = 1;
-            (origin.size, origin.count) = (ByteSize(origin_bytes), 1);
-            origin.raid = manometer_cache::RaidLevel::None;
-            if let Some(cache) = &mut arrangement.cache {
-                (cache.size, cache.count) = (ByteSize(cache_bytes), 1);
-                cache.raid = manometer_cache::RaidLevel::None;
-            }
-        }
-        if let (Some(mode), Some(cache)) = (self.mode, &mut arrangement.cache) {
-            cache.mode = mode;
-        }
-        let checked = arrangement.validate();
-        checked.map_err(|text| refuse(format!("{}: {text}", self.file.display())))?;
-        Ok(arrangement)
-    }
-}
+use crate::faults::{FaultTrial, FoundAfterFault, WrittenUntilFault};
 
 /// What a guest is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +28,10 @@ pub enum GuestTask {
         /// Gets its output and its errors.
         log: PathBuf,
     },
+    /// An engine writes until a fault, and then the kernel crashes.
+    WriteUntilFault(FaultTrial),
+    /// What is left after the fault is taken together and read.
+    CheckAfterFault(FaultTrial),
 }
 
 /// What came of it.
@@ -74,10 +39,22 @@ pub enum GuestTask {
 pub struct GuestResult {
     /// The guest's kernel.
     pub kernel: String,
-    /// What the array of a replay counted since it was complete.
-    pub counters: Option<ArrayCounters>,
     /// How long the work took, in the guest.
     pub seconds: f64,
+    /// What came of the task.
+    pub outcome: TaskOutcome,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskOutcome {
+    /// What the array of a replay counted since it was complete.
+    Counters(ArrayCounters),
     /// The exit status of a command.
-    pub status: Option<i32>,
+    Status(i32),
+    /// What was written until a fault, after which the guest's kernel crashed.
+    Written(WrittenUntilFault),
+    /// What was left after a fault.
+    Found(FoundAfterFault),
 }

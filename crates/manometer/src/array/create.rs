@@ -86,6 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         cache: paths(&args.cache)?,
         mount,
         erase: args.erase,
+        zeroed: false,
     };
     if args.dry_run {
         return match array::plan(&spec) {

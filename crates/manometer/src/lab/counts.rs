@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_cache::tier::WriteMode;
 use manometer_cache::tier::workload::{TraceRequests, read_trace};
-use manometer_lab::LabError;
 use manometer_lab::counts::{self, CountsComparison};
-use manometer_lab::guest::{ArrangementChoice, GuestMachine};
+use manometer_lab::guest::GuestMachine;
+use manometer_lab::{ArrangementChoice, LabError};
 use manometer_measure::{ByteSize, Share};
 use manometer_trace::{TraceForm, open};
 use serde::Serialize;
 use serde_json::json;
 
-use super::GuestArgs;
+use super::{GuestArgs, mode_name, mode_named};
 use crate::array::refuse;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
@@ -128,22 +128,6 @@ fn row(
     let cache_bytes = arrangement.sizes.map_or(0, |(_, cache)| cache);
     let cache_share = choice.cache_share;
     Ok(Row { arrangement: name, mode: mode.unwrap_or_default(), cache_share, cache_bytes, kernel_release, counts })
-}
-
-/// The ways to handle writes, as arrangements name them.
-const MODES: [(&str, WriteMode); 3] = [
-    ("write-back", WriteMode::WriteBack),
-    ("write-through", WriteMode::WriteThrough),
-    ("write-around", WriteMode::WriteAround),
-];
-
-fn mode_named(text: &str) -> Result<WriteMode, String> {
-    let mode = MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
-    mode.ok_or_else(|| format!("take one of {}", MODES.map(|(name, _)| name).join(", ")))
-}
-
-fn mode_name(mode: WriteMode) -> &'static str {
-    MODES.iter().find(|(_, other)| *other == mode).map_or("", |(name, _)| name)
 }
 
 fn text(rows: &[Row]) -> String {

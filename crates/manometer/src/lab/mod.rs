@@ -1,12 +1,14 @@
 //! `manometer lab`: one module per verb.
 
 mod counts;
+mod faults;
 mod guest;
 mod run;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use manometer_cache::tier::WriteMode;
 use manometer_lab::LabError;
 use manometer_lab::guest::GuestMachine;
 use manometer_measure::{ByteSize, Span};
@@ -29,6 +31,7 @@ pub struct Args {
 verbs! {
     Run => run,
     Counts => counts,
+    Faults => faults,
     Guest => guest,
 }
 
@@ -58,4 +61,20 @@ impl GuestArgs {
         let time_limit = Duration::from_nanos(self.time_limit.nanoseconds());
         GuestMachine::new(&process::executable(), scratch, self.memory, time_limit)
     }
+}
+
+/// The ways to handle writes, as arrangements name them.
+const MODES: [(&str, WriteMode); 3] = [
+    ("write-back", WriteMode::WriteBack),
+    ("write-through", WriteMode::WriteThrough),
+    ("write-around", WriteMode::WriteAround),
+];
+
+fn mode_named(text: &str) -> Result<WriteMode, String> {
+    let mode = MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
+    mode.ok_or_else(|| format!("take one of {}", MODES.map(|(name, _)| name).join(", ")))
+}
+
+fn mode_name(mode: WriteMode) -> &'static str {
+    MODES.iter().find(|(_, other)| *other == mode).map_or("", |(name, _)| name)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use manometer_experiment::{Experiment, file};
-use manometer_lab::guest::{DISKS_MAX, GuestResult, GuestTask, disk_path};
+use manometer_lab::guest::{DISKS_MAX, GuestResult, GuestTask, TaskOutcome, disk_path};
 use manometer_lab::{LabError, array};
 use serde_json::json;
 
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if is_there {
         fs::rename(&recording, &out).with_context(|| out.display().to_string())?;
     }
-    let status = exit_status(result.status);
+    let status = exit_status(&result.outcome);
     if !is_there || matches!(status, ExitStatus::Failed | ExitStatus::WrongRequest) {
         let log = fs::read_to_string(log).unwrap_or_default();
         output::error(format_args!("in the guest:\n{}", log.trim_end()));
@@ -152,9 +152,9 @@ fn shown(path: &Path) -> String {
 }
 
 /// The status with which the command in the guest ended.
-fn exit_status(status: Option<i32>) -> ExitStatus {
+fn exit_status(outcome: &TaskOutcome) -> ExitStatus {
     let all = [ExitStatus::Done, ExitStatus::WrongRequest, ExitStatus::No, ExitStatus::Undecided];
-    all.into_iter().find(|one| Some(*one as i32) == status).unwrap_or(ExitStatus::Failed)
+    all.into_iter().find(|one| TaskOutcome::Status(*one as i32) == *outcome).unwrap_or(ExitStatus::Failed)
 }
 
 fn text(out: &Path, is_there: bool, result: &GuestResult) -> String {

@@ -93,6 +93,7 @@ fn spec_of(experiment: &Experiment) -> Result<Option<ArraySpec>, RunError> {
         cache,
         mount: Some((settings.file_system, point)),
         erase: settings.erase,
+        zeroed: false,
     }))
 }
 

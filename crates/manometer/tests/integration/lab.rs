@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use manometer_lab::guest::{GuestMachine, GuestTask, KERNEL};
+use manometer_lab::guest::{GuestMachine, GuestTask, KERNEL, TaskOutcome};
 use manometer_measure::ByteSize;
 use manometer_measure::recording::Recording;
 use manometer_testing::{Cause, repository_file, skip};
+use serde_json::Value;
 
 use crate::support::Scene;
 
@@ -66,7 +67,7 @@ fn in_guest(scene: &Scene, script: &str) -> String {
     let task = GuestTask::Command { words, log: log.clone() };
     let result = machine.run(&task, &[600 * MIB], &AtomicBool::new(false)).unwrap();
     let log = fs::read_to_string(log).unwrap();
-    assert_eq!(result.status, Some(0), "{log}");
+    assert_eq!(result.outcome, TaskOutcome::Status(0), "{log}");
     log
 }
 
@@ -315,6 +316,20 @@ fn wrong_requests_to_the_laboratory_are_reported() {
     scene.run(&format!("{plain} --scratch no")).status(2).err_has(&["no:", "cannot be there"]);
     scene.run(&format!("{counts} no.toml")).status(2).err_has(&["no.toml"]);
     scene.run(&format!("{counts} right.toml --cache-share 0.9 --time-limit 1ms")).status(1).err_has(&["--time-limit"]);
+    let faults = "lab faults --memory 256MiB --scratch . --array";
+    scene.run(&format!("{faults} plain.toml")).status(2).err_has(&["`plain` holds 67108864 bytes", "268435456"]);
+    arrangement(&scene, "large.toml", "none", 1, "256MiB", "");
+    scene
+        .run(&format!("{faults} large.toml --fault cache-loss"))
+        .status(2)
+        .err_has(&["no arrangement has a `[cache]`"]);
+    scene.run(&format!("{faults} plain.toml --fault flood")).status(2).err_has(&["power-cut, disk-failure"]);
+    scene.run(&format!("{faults} plain.toml --engine sqlite")).status(2).err_has(&["rlsm, rocksdb"]);
+    arrangement(&scene, "lru.toml", "none", 1, "256MiB", &BCACHE.replace("bcache", "lru"));
+    scene.run(&format!("{faults} lru.toml")).status(2).err_has(&["Linux has no `lru`"]);
+    let late = scene.run(&format!("{faults} large.toml --fault crash --engine rlsm --time-limit 1ms"));
+    late.status(1).err_has(&["not run", "--time-limit"]).out_has(&["arrangement"]);
+    scene.run("lab run no-array.toml --out r").status(2).err_has(&["no-array.toml"]);
     scene.run("lab guest").status(2).err_has(&["manometer lab run"]);
     scene.run("array create lru.toml --origin a --cache b").status(2).err_has(&["Linux has no `lru`"]);
     scene.run("array create plain.toml --origin a --name a/b").status(2).err_has(&["letters, digits"]);
@@ -372,4 +387,47 @@ fn a_run_builds_its_array_and_takes_it_apart_also_after_a_kill() {
     }
     assert_eq!(log.matches("status 2").count(), 6, "{log}");
     assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn faults_lose_what_was_not_synced_or_is_in_no_other_place_and_nothing_else() {
+    if !can_run_guests() {
+        return;
+    }
+    let scene = Scene::new();
+    arrangement(&scene, "one.toml", "none", 1, "256MiB", "");
+    arrangement(&scene, "two.toml", "raid1", 2, "256MiB", "");
+    arrangement(&scene, "dm.toml", "none", 1, "256MiB", DM_CACHE);
+    let run = "lab faults --writes 200 --memory 256MiB --scratch . --format json --engine rocksdb --array";
+    let mut rows = Vec::new();
+    for flags in [
+        "one.toml --fault power-cut,disk-failure",
+        "one.toml --fault crash --no-sync",
+        "two.toml --fault disk-failure",
+        "dm.toml --fault cache-loss --mode write-back,write-through",
+    ] {
+        let document = scene.run(&format!("{run} {flags}")).status(0).json();
+        rows.extend(document["faults"].as_array().unwrap().clone());
+    }
+    let [power_cut, failure, unsynced, mirrored, write_back, write_through] = rows.as_slice() else {
+        panic!("{rows:#?}")
+    };
+    for row in &rows {
+        let found = &row["found"];
+        assert!(found["keys"].as_u64().unwrap() > 100, "{row}");
+        assert_eq!(found["wrong"], 0, "{row}");
+        assert!(row["written"]["acknowledged_before"].as_u64().unwrap() >= 200, "{row}");
+    }
+    for row in [power_cut, mirrored, write_through] {
+        assert_eq!(row["found"]["lost"], 0, "{row}");
+        assert_eq!(row["found"]["failed"], Value::Null, "{row}");
+    }
+    for row in [failure, unsynced, write_back] {
+        assert!(row["found"]["lost"].as_u64().unwrap() > 0, "{row}");
+    }
+    assert_eq!(failure["found"]["failed"][0], "assemble", "{failure}");
+    assert!(mirrored["written"]["acknowledged_after"].as_u64().unwrap() > 0, "{mirrored}");
+    let text =
+        scene.run("lab faults --array one.toml --writes 50 --memory 256MiB --scratch . --fault crash --engine rlsm");
+    text.status(0).out_has(&["ended at", "Linux 6.", "one"]).err_has(&["1 of 1: one, rlsm, crash, seed 1: 0 of"]);
 }

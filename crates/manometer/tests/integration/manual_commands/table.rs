@@ -45,6 +45,9 @@ pub const SHORTER: &[(&str, &str)] = &[
 
 /// The commands that run, in the order of the pages.
 pub const COMMANDS: &[Command] = &[
+    runs("manometer lab faults --array mine.toml", &["ended at", "crash"])
+        .instead(&[("mine.toml", "mine.toml --writes 20 --fault crash --engine rlsm --memory 256MiB --scratch .")])
+        .needs(&["linux.uml", "mdadm"]),
     runs("manometer cache advise cluster52.csv.zst", &["recommendation", "policy"]),
     runs("manometer cache advise web.csv --prices prices.toml --goal 50MB/s --out advice.html", &["break-even"]),
     runs(

@@ -1,0 +1,35 @@
+//! Takes an array together again whose kernel has ended, with what is left of its devices.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::journal::ArrayJournal;
+use super::spec::ArraySpec;
+use super::{CacheKind, bcache, cache_kind, dm_cache, md};
+use crate::LabError;
+
+/// Takes the array of `spec` together, whose devices are those that are left, and returns the device on top. Without its
+/// cache, the origin is taken alone.
+///
+/// # Errors
+/// The devices that are left make no array.
+pub fn assemble(spec: &ArraySpec) -> Result<PathBuf, LabError> {
+    let mut journal = ArrayJournal::begin(&spec.name, None, &Arc::default())?;
+    let arrangement = &spec.arrangement;
+    let origin = md::assemble(&spec.origin, arrangement.origin.raid, &mut journal)?;
+    let Some(settings) = &arrangement.cache else { return Ok(origin) };
+    let kind = cache_kind(settings)?;
+    let cache = match spec.cache.as_slice() {
+        [] => None,
+        devices => md::assemble(devices, settings.raid, &mut journal).ok(),
+    };
+    match (kind, cache) {
+        (CacheKind::Bcache, Some(cache)) => bcache::attach(settings, &origin, &cache, &mut journal),
+        (CacheKind::Bcache, None) => bcache::run_alone(&origin, &mut journal),
+        (CacheKind::DmCache, Some(cache)) => {
+            let bytes = settings.size.0 / arrangement.scale;
+            dm_cache::build(false, settings, bytes, &spec.name, &origin, &cache, &mut journal)
+        }
+        (CacheKind::DmCache, None) => Ok(origin),
+    }
+}

@@ -1,0 +1,127 @@
+//! What is left after a fault.
+
+use std::path::{Path, PathBuf};
+
+use manometer_target::engine::Engine;
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{KEYS, Ledger, key_bytes, version_of};
+use super::write::open;
+use super::{ARRAY, Fault, FaultTrial, MOUNT};
+use crate::array::{self, ArraySpec};
+use crate::{LabError, program};
+
+/// What can fail on the way back to the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// The devices that are left make no array.
+    Assemble,
+    /// The file system cannot be repaired or mounted.
+    Mount,
+    /// The engine refuses its data.
+    Open,
+}
+
+/// What was found after a fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundAfterFault {
+    /// What failed on the way back, and why.
+    pub failed: Option<(Stage, String)>,
+    /// Whether the file system's check repaired anything.
+    pub repaired: bool,
+    /// The keys with an acknowledged version.
+    pub keys: u64,
+    /// Of them, those that are missing or have an older version than the acknowledged one.
+    pub lost: u64,
+    /// Of all keys, those with a value that was not written, or that cannot be read.
+    pub wrong: u64,
+}
+
+/// Takes together what is left of the array of `trial` on `disks`, and compares what the engine has with the ledger.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn check_after_fault(trial: &FaultTrial, disks: Vec<PathBuf>) -> Result<FoundAfterFault, LabError> {
+    let ledger = Ledger::open(&trial.ledger)?;
+    let mut repaired = false;
+    let database = bring_back(trial, disks, &mut repaired);
+    let mut found = FoundAfterFault { failed: None, repaired, keys: 0, lost: 0, wrong: 0 };
+    match database {
+        Ok(engine) => found.read(trial, &ledger, &*engine)?,
+        Err((stage, error)) => {
+            found.failed = Some((stage, error.to_string()));
+            found.lose_all(&ledger)?;
+        }
+    }
+    Ok(found)
+}
+
+fn bring_back(
+    trial: &FaultTrial,
+    mut origin: Vec<PathBuf>,
+    repaired: &mut bool,
+) -> Result<Box<dyn Engine>, (Stage, LabError)> {
+    let arrangement = trial.array.load().map_err(|error| (Stage::Assemble, error))?;
+    let mut cache = origin.split_off((arrangement.origin.count as usize).min(origin.len()));
+    cache.truncate(arrangement.cache.as_ref().map_or(0, |cache| cache.count as usize));
+    match trial.fault {
+        Fault::Crash | Fault::PowerCut => {}
+        Fault::DiskFailure => drop(origin.remove(0)),
+        Fault::CacheLoss => drop(cache.remove(0)),
+    }
+    let spec =
+        ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount: None, erase: false, zeroed: false };
+    let device = array::assemble(&spec).map_err(|error| (Stage::Assemble, error))?;
+    mount(&device, repaired).map_err(|error| (Stage::Mount, error))?;
+    open(trial).map_err(|error| (Stage::Open, error))
+}
+
+/// Mounts the file system at `device`, as a host does that starts: its journal is replayed, and it is repaired if its check
+/// finds it damaged.
+fn mount(device: &Path, repaired: &mut bool) -> Result<(), LabError> {
+    let device = device.display().to_string();
+    std::fs::create_dir_all(MOUNT).map_err(LabError::at(MOUNT))?;
+    let mount = || program::run("mount", &["-t", "ext4", &device, MOUNT]);
+    if mount().is_ok() {
+        program::run("umount", &[MOUNT])?;
+    }
+    *repaired = program::run("e2fsck", &["-f", "-n", &device]).is_err();
+    if *repaired {
+        // Its status says that it repaired something.
+        let _ = program::run("e2fsck", &["-f", "-y", &device]);
+    }
+    mount().map(drop)
+}
+
+impl FoundAfterFault {
+    /// Reads every key.
+    fn read(&mut self, trial: &FaultTrial, ledger: &Ledger, engine: &dyn Engine) -> Result<(), LabError> {
+        let mut session = engine.session();
+        for key in 0..KEYS {
+            let acknowledged = ledger.acknowledged(key).map_err(LabError::at(&trial.ledger))?;
+            self.keys += u64::from(acknowledged > 0);
+            let version = match session.get(&key_bytes(key)) {
+                Ok(None) => Some(0),
+                Ok(Some(value)) => version_of(trial.seed, key, value),
+                Err(_) => None,
+            };
+            match version {
+                // One more may have been under way.
+                Some(version) if version > acknowledged + 1 => self.wrong += 1,
+                Some(version) => self.lost += u64::from(version < acknowledged),
+                None => self.wrong += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn lose_all(&mut self, ledger: &Ledger) -> Result<(), LabError> {
+        for key in 0..KEYS {
+            let acknowledged = ledger.acknowledged(key).map_err(LabError::at("ledger"))?;
+            self.keys += u64::from(acknowledged > 0);
+        }
+        self.lost = self.keys;
+        Ok(())
+    }
+}
