@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::ByteSize;
+use manometer_measure::{ByteSize, regular_file};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -243,8 +243,12 @@ fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, CacheError> {
     let wrong = |text: String| CacheError::Invalid(format!("{}: {text}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text =
+        regular_file::read_text(path, FILE_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     toml::from_str(&text).map_err(|error| wrong(error.to_string()))
 }

@@ -681,6 +681,7 @@ fn wrong_arrays_are_reported() {
         ("one.toml", "two.toml", &["`two` needs 1 devices in `array.cache`, which lists 0"]),
         ("[\"a\", \"b\"]", "[]", &["needs 1 devices in `array.origin`, which lists 0"]),
         ("[\"a\", \"b\"]", "\"a\"", &["origin", "sequence"]),
+        ("[\"a\", \"b\"]", "[\"a\", \"\"]", &["a path in `origin` is empty"]),
         ("arrangement = \"one.toml\"\n", "", &["arrangement"]),
         ("origin", "orign", &["unknown key `orign`"]),
         ("\"b\"]", "\"b\"]\nfile_system = \"fat\"", &["fat", "ext4", "xfs"]),

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_cache::tier::{SecondLevelSettings, WriteMode};
+use manometer_measure::ByteSize;
 
 use super::block_device::sysfs;
 use super::journal::ArrayJournal;
@@ -44,8 +45,10 @@ pub(super) fn check(settings: &SecondLevelSettings, bytes: u64) -> Result<(), La
         return Ok(());
     }
     Err(LabError::Refused(format!(
-        "the cache has {bytes} bytes, and bcache needs {BUCKETS_MIN} buckets of {bucket}: make the cache larger, or take a \
-         smaller `cache.bucket`"
+        "the cache has {}, and bcache needs {BUCKETS_MIN} buckets of {}: make the cache larger, or take a smaller \
+         `cache.bucket`",
+        ByteSize(bytes),
+        ByteSize(bucket)
     )))
 }
 

@@ -19,6 +19,9 @@ pub enum CacheKind {
 pub struct BuiltArray {
     /// The name.
     pub name: String,
+    /// Whether a run built it, which takes it apart at its end.
+    #[serde(default)]
+    pub of_run: bool,
     /// The device on top, once it is there.
     pub device: Option<PathBuf>,
     /// Where its file system is mounted once the device is there; nothing where it gets none.

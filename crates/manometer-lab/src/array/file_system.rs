@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use manometer_experiment::definition::FileSystem;
 
-use super::journal::ArrayJournal;
+use super::journal::{self, ArrayJournal};
 use super::undo::Undo;
 use crate::{LabError, program};
 
@@ -54,8 +54,11 @@ pub(super) fn mount(
 
 /// Checks whether a file system can be mounted at `point`: an empty directory, or one that can be created.
 pub(super) fn check_point(point: &Path) -> Result<(), LabError> {
-    let refuse = |reason: &str| Err(LabError::Refused(format!("--mount `{}`: {reason}", point.display())));
+    let refuse = |reason: &str| Err(LabError::Refused(format!("the mount point `{}`: {reason}", point.display())));
     let parent = point.parent().unwrap_or(Path::new("/"));
+    if let Some(other) = journal::names().into_iter().find(|name| is_below(point, name)) {
+        return refuse(&format!("it is in the array `{other}` of another run"));
+    }
     let Ok(above) = fs::metadata(parent) else { return refuse("the directory that it is to be in does not exist") };
     if !above.is_dir() || parent.starts_with("/proc") || parent.starts_with("/sys") {
         return refuse("it cannot be a directory there");
@@ -67,4 +70,13 @@ pub(super) fn check_point(point: &Path) -> Result<(), LabError> {
         Ok(true) => refuse("the directory is not empty"),
         Err(_) => refuse("it is no directory"),
     }
+}
+
+/// Whether `point` is in the file system of the array `name` of a run, which that takes apart at its end.
+fn is_below(point: &Path, name: &str) -> bool {
+    ArrayJournal::read(name).is_ok_and(|journal| {
+        let array = journal.array();
+        let is_in = |mounted_at: &PathBuf| point != mounted_at && point.starts_with(mounted_at);
+        array.of_run && array.mounted_at.as_ref().is_some_and(is_in)
+    })
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use manometer_measure::Directory;
+use manometer_measure::{Directory, FileLock};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::built_array::BuiltArray;
@@ -43,13 +44,13 @@ pub(super) struct ArrayJournal {
 
 impl ArrayJournal {
     /// Begins a record.
-    pub fn begin(name: &str, mounted_at: Option<PathBuf>, interrupted: &Arc<AtomicBool>) -> Result<Self, LabError> {
+    pub fn begin(array: BuiltArray, interrupted: &Arc<AtomicBool>) -> Result<Self, LabError> {
+        let name = &array.name;
         let directory = Directory::create(Path::new(STATE_DIRECTORY)).map_err(LabError::at(STATE_DIRECTORY))?;
         let file = file_name(name);
         if directory.holds(&file) {
             return Err(taken(name));
         }
-        let array = BuiltArray { name: name.to_owned(), mounted_at, ..BuiltArray::default() };
         let content = Content { array, ..Content::default() };
         let mut journal = Self { directory, file, content, interrupted: Arc::clone(interrupted) };
         journal.save()?;
@@ -143,6 +144,20 @@ impl ArrayJournal {
 
     fn path(&self) -> PathBuf {
         Path::new(STATE_DIRECTORY).join(&self.file)
+    }
+}
+
+/// Locks the name of an array until this is dropped or the process ends.
+///
+/// # Errors
+/// Another process has it.
+pub fn lock(name: &str) -> Result<FileLock, LabError> {
+    let directory = Directory::create(Path::new(STATE_DIRECTORY)).map_err(LabError::at(STATE_DIRECTORY))?;
+    let file = format!("{name}.lock");
+    let opened = directory.open_file(&file, OFlags::RDWR | OFlags::CREATE);
+    match opened.and_then(FileLock::take).map_err(LabError::at(Path::new(STATE_DIRECTORY).join(&file)))? {
+        Some(lock) => Ok(lock),
+        None => Err(LabError::Refused(format!("the array `{name}` is that of a run that has not ended"))),
     }
 }
 

@@ -77,8 +77,10 @@ pub(super) fn combine(
 
 /// Takes together what was an array before, some of whose devices may be missing.
 pub(super) fn assemble(devices: &[PathBuf], level: RaidLevel, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
-    if let (RaidLevel::None, [device]) = (level, devices) {
-        return Ok(device.clone());
+    match (level, devices) {
+        (_, []) => return Err(LabError::Kernel("none of its disks is left".to_owned())),
+        (RaidLevel::None, [device]) => return Ok(device.clone()),
+        _ => {}
     }
     let path = free_device()?;
     let device = path.display().to_string();

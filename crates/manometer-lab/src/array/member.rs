@@ -5,6 +5,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::prepare::erase::DiskFacts;
+use manometer_measure::ByteSize;
 use serde::Serialize;
 
 use super::device_mapper::{create_device, linear};
@@ -104,6 +105,9 @@ fn check(path: &Path, bytes: u64, erase: bool) -> Result<Member, LabError> {
         if path.is_symlink() {
             return refuse("it is a link that leads nowhere".to_owned());
         }
+        if path.starts_with("/dev") {
+            return refuse("there is no such device".to_owned());
+        }
         return match path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).is_dir() {
             true => member(MemberKind::NewFile),
             false => refuse("its directory does not exist".to_owned()),
@@ -118,6 +122,9 @@ fn check(path: &Path, bytes: u64, erase: bool) -> Result<Member, LabError> {
     }
     if !facts.is_file() {
         return refuse("it is neither a file nor a block device".to_owned());
+    }
+    if path.is_symlink() {
+        return refuse("it is a link to a file: name the file itself".to_owned());
     }
     if let Some(device) = loop_device_of(&facts) {
         return refuse(format!("{device} uses the file; detach it if it is not needed"));
@@ -157,8 +164,9 @@ fn device_refusal(facts: &DiskFacts, bytes: u64, erase: bool) -> Option<String> 
     }
     if facts.size_bytes < bytes {
         return Some(format!(
-            "it has {} bytes, and the arrangement needs {bytes}: raise its `scale`, or lower its sizes",
-            facts.size_bytes
+            "it has {}, and the arrangement needs {}: raise its `scale`, or lower its sizes",
+            ByteSize(facts.size_bytes),
+            ByteSize(bytes)
         ));
     }
     if !facts.mounted_at.is_empty() {
@@ -204,6 +212,7 @@ impl Member {
         let path = self.path.display().to_string();
         match self.kind {
             MemberKind::Device { bytes } => {
+                journal.record(Undo::ClearEnds { device: self.path.clone(), bytes: self.bytes })?;
                 if self.erase {
                     program::run("wipefs", &["--all", "--quiet", &path])?;
                 }
@@ -220,8 +229,10 @@ impl Member {
             }
             MemberKind::File => {
                 // Emptied first: what it held would pass for signatures and data.
-                let file = OpenOptions::new().write(true).truncate(true).open(&self.path);
-                file.and_then(|file| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
+                let file = OpenOptions::new().write(true).open(&self.path).map_err(LabError::at(&self.path))?;
+                let bytes = file.metadata().map_err(LabError::at(&self.path))?.len();
+                journal.record(Undo::EmptyFile { file: self.path.clone(), bytes })?;
+                file.set_len(0).and_then(|()| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
                 attach_loop(&self.path, journal)
             }
         }

@@ -30,7 +30,7 @@ pub(crate) use self::block_device::device_bytes;
 pub use self::built_array::{BuiltArray, CacheKind};
 pub use self::counters::{ArrayCounters, DeviceTraffic};
 pub(crate) use self::device_mapper::SECTOR_BYTES;
-pub use self::journal::{STATE_DIRECTORY, names};
+pub use self::journal::{STATE_DIRECTORY, lock, names};
 pub use self::member::{DeviceUse, PlannedDevice};
 pub use self::spec::{ArraySpec, cache_kind, check, device_sizes, differences};
 
@@ -48,7 +48,8 @@ const ACCOUNTING_NS: u64 = 14_000_000_000;
 pub fn create(spec: &ArraySpec, interrupted: &Arc<AtomicBool>) -> Result<BuiltArray, LabError> {
     let members = check_members(spec)?;
     let mounted_at = spec.mount.as_ref().map(|(_, point)| point.clone());
-    let mut journal = ArrayJournal::begin(&spec.name, mounted_at, interrupted)?;
+    let array = BuiltArray { name: spec.name.clone(), of_run: spec.of_run, mounted_at, ..BuiltArray::default() };
+    let mut journal = ArrayJournal::begin(array, interrupted)?;
     match build(spec, &members, &mut journal) {
         Ok(()) => Ok(journal.array().clone()),
         Err(error) => Err(journal.undo_after(error)),

@@ -34,6 +34,8 @@ pub struct ArraySpec {
     pub mount: Option<(FileSystem, PathBuf)>,
     /// Whether what the devices and files hold may be lost.
     pub erase: bool,
+    /// Whether a run builds it, and holds [`super::lock`] until it is taken apart.
+    pub of_run: bool,
     /// Whether the devices are known to read as zeros, so that parity and copies are right already.
     pub zeroed: bool,
 }

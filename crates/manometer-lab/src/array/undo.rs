@@ -1,8 +1,8 @@
 //! The reverse of a step.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,12 @@ use crate::{LabError, program};
 /// How long the kernel may take to remove a device.
 const PATIENCE: Duration = Duration::from_secs(60);
 const INTERVAL_NS: u64 = 20_000_000;
+
+/// How long a file system may be busy.
+const UNMOUNT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The part of a device by which it is judged whether it holds data.
+const END_BYTES: u64 = 1 << 20;
 
 /// How a step is undone. What is gone already is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +58,20 @@ pub enum Undo {
         /// Its device and inode.
         identity: (u64, u64),
     },
+    /// A file becomes a hole again.
+    EmptyFile {
+        /// The file.
+        file: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Both ends of the used part of a device read as zeros again, so that it holds no data.
+    ClearEnds {
+        /// The device.
+        device: PathBuf,
+        /// The size of the used part.
+        bytes: u64,
+    },
     /// An empty directory is removed.
     RemoveDirectory {
         /// The directory.
@@ -85,6 +105,8 @@ impl Undo {
                 Ok(facts) if (facts.dev(), facts.ino()) == *identity => ignore_missing(file, fs::remove_file(file)),
                 _ => Ok(()),
             },
+            Self::EmptyFile { file, bytes } => ignore_missing(file, empty_file(file, *bytes)),
+            Self::ClearEnds { device, bytes } => ignore_missing(device, clear_ends(device, *bytes)),
             Self::RemoveDirectory { directory } => ignore_missing(directory, fs::remove_dir(directory)),
         }
     }
@@ -97,6 +119,8 @@ impl Undo {
             Self::Unmount { point, .. } => format!("umount {}", point.display()),
             Self::DetachLoop { file } => format!("losetup --detach of {}", file.display()),
             Self::RemoveFile { file, .. } => format!("rm {}", file.display()),
+            Self::EmptyFile { file, .. } => format!("truncate {}", file.display()),
+            Self::ClearEnds { device, .. } => format!("dd if=/dev/zero of={}", device.display()),
             Self::RemoveDirectory { directory } => format!("rmdir {}", directory.display()),
         }
     }
@@ -109,7 +133,28 @@ fn unmount(point: &Path, device: &Path) -> Result<(), LabError> {
     if at != of {
         return Ok(());
     }
-    program::run("umount", &[&point.display().to_string()]).map(drop)
+    let end_ns = MonotonicClock.now_ns() + UNMOUNT_PATIENCE.as_nanos() as u64;
+    loop {
+        match program::run("umount", &[&point.display().to_string()]) {
+            // A process that was just ended may still be in a write.
+            Err(_) if MonotonicClock.now_ns() < end_ns => MonotonicClock.sleep(INTERVAL_NS),
+            done => return done.map(drop),
+        }
+    }
+}
+
+fn empty_file(file: &Path, bytes: u64) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(file)?;
+    file.set_len(0)?;
+    file.set_len(bytes)
+}
+
+fn clear_ends(device: &Path, bytes: u64) -> io::Result<()> {
+    let device = OpenOptions::new().write(true).open(device)?;
+    let zeros = vec![0; END_BYTES.min(bytes) as usize];
+    device.write_all_at(&zeros, 0)?;
+    device.write_all_at(&zeros, bytes - zeros.len() as u64)?;
+    device.sync_all()
 }
 
 /// Detaches the loop devices of a file.

@@ -4,13 +4,13 @@ mod write_log;
 
 use std::sync::atomic::AtomicBool;
 
-use manometer_cache::tier::Arrangement;
+use manometer_measure::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::array;
 use crate::faults::{Fault, FaultTrial, FoundAfterFault, Ledger, WrittenUntilFault};
-use crate::guest::{GuestMachine, GuestTask, TaskOutcome};
+use crate::guest::{DISKS_MAX, GuestMachine, GuestTask, TaskOutcome};
 
 /// The size of a log of writes, a sparse file.
 const LOG_BYTES: u64 = 8 << 30;
@@ -18,19 +18,40 @@ const LOG_BYTES: u64 = 8 << 30;
 /// Both engines have room for their logs and for what they write when they open again.
 const ORIGIN_BYTES_MIN: u64 = 256 << 20;
 
-/// Checks whether faults can be tried on an arrangement.
+/// Checks whether a trial can run.
 ///
 /// # Errors
-/// Linux cannot build it, or it is too small.
-pub fn check(arrangement: &Arrangement) -> Result<(), LabError> {
+/// Linux cannot build the arrangement, it is too small, or a guest has not so many disks.
+pub fn check(trial: &FaultTrial) -> Result<(), LabError> {
+    let arrangement = trial.array.load()?;
     let bytes = arrangement.origin.size.0 / arrangement.scale;
     if bytes < ORIGIN_BYTES_MIN {
         return Err(LabError::Refused(format!(
-            "`{}` holds {bytes} bytes, and the engines need {ORIGIN_BYTES_MIN}: raise `origin.size`, or lower `scale`",
-            arrangement.name
+            "`{}` holds {}, and the engines need {}: raise `origin.size`, or lower `scale`",
+            arrangement.name,
+            ByteSize(bytes),
+            ByteSize(ORIGIN_BYTES_MIN)
         )));
     }
-    array::check(arrangement)
+    array::check(&arrangement)?;
+    let disks = disk_sizes(trial)?.len();
+    if disks > DISKS_MAX {
+        return Err(LabError::Refused(format!(
+            "`{}` needs {disks} disks for {}, and a guest has at most {DISKS_MAX}",
+            arrangement.name,
+            trial.fault.name()
+        )));
+    }
+    Ok(())
+}
+
+/// The sizes of the guest's disks: the array's, and of a power cut a log for each.
+fn disk_sizes(trial: &FaultTrial) -> Result<Vec<u64>, LabError> {
+    let mut sizes = array::device_sizes(&trial.array.load()?)?;
+    if trial.fault == Fault::PowerCut {
+        sizes.extend(vec![LOG_BYTES; sizes.len()]);
+    }
+    Ok(sizes)
 }
 
 /// What a fault cost.
@@ -54,12 +75,8 @@ pub fn run_trial(
     interrupted: &AtomicBool,
 ) -> Result<FaultOutcome, LabError> {
     Ledger::create(&trial.ledger)?;
-    let mut sizes = array::device_sizes(&trial.array.load()?)?;
-    let count = sizes.len();
-    if trial.fault == Fault::PowerCut {
-        sizes.extend(vec![LOG_BYTES; count]);
-    }
-    let mut disks = machine.disks(&sizes)?;
+    let count = array::device_sizes(&trial.array.load()?)?.len();
+    let mut disks = machine.disks(&disk_sizes(trial)?)?;
     let result = machine.run_on(&GuestTask::WriteUntilFault(trial.clone()), &disks, interrupted)?;
     let TaskOutcome::Written(written) = result.outcome else { return Err(LabError::unexpected(&result.outcome)) };
     let logs = disks.split_off(count);

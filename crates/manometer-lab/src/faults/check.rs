@@ -28,12 +28,14 @@ pub enum Stage {
 pub struct FoundAfterFault {
     /// What failed on the way back, and why.
     pub failed: Option<(Stage, String)>,
-    /// Whether the file system's check repaired anything.
-    pub repaired: bool,
+    /// Whether the check of the file system found damage, which it repaired as far as it could.
+    pub damaged: bool,
     /// The keys with an acknowledged version.
     pub keys: u64,
     /// Of them, those that are missing or have an older version than the acknowledged one.
     pub lost: u64,
+    /// The acknowledged writes of these keys that came after what is left.
+    pub lost_writes: u64,
     /// Of all keys, those with a value that was not written, or that cannot be read.
     pub wrong: u64,
 }
@@ -44,9 +46,9 @@ pub struct FoundAfterFault {
 /// The ledger cannot be read.
 pub fn check_after_fault(trial: &FaultTrial, disks: Vec<PathBuf>) -> Result<FoundAfterFault, LabError> {
     let ledger = Ledger::open(&trial.ledger)?;
-    let mut repaired = false;
-    let database = bring_back(trial, disks, &mut repaired);
-    let mut found = FoundAfterFault { failed: None, repaired, keys: 0, lost: 0, wrong: 0 };
+    let mut damaged = false;
+    let database = bring_back(trial, disks, &mut damaged);
+    let mut found = FoundAfterFault { failed: None, damaged, keys: 0, lost: 0, lost_writes: 0, wrong: 0 };
     match database {
         Ok(engine) => found.read(trial, &ledger, &*engine)?,
         Err((stage, error)) => {
@@ -60,7 +62,7 @@ pub fn check_after_fault(trial: &FaultTrial, disks: Vec<PathBuf>) -> Result<Foun
 fn bring_back(
     trial: &FaultTrial,
     mut origin: Vec<PathBuf>,
-    repaired: &mut bool,
+    damaged: &mut bool,
 ) -> Result<Box<dyn Engine>, (Stage, LabError)> {
     let arrangement = trial.array.load().map_err(|error| (Stage::Assemble, error))?;
     let mut cache = origin.split_off((arrangement.origin.count as usize).min(origin.len()));
@@ -70,24 +72,32 @@ fn bring_back(
         Fault::DiskFailure => drop(origin.remove(0)),
         Fault::CacheLoss => drop(cache.remove(0)),
     }
-    let spec =
-        ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount: None, erase: false, zeroed: false };
-    let device = array::assemble(&spec).map_err(|error| (Stage::Assemble, error))?;
-    mount(&device, repaired).map_err(|error| (Stage::Mount, error))?;
+    let spec = ArraySpec {
+        name: ARRAY.to_owned(),
+        arrangement,
+        origin,
+        cache,
+        mount: None,
+        erase: false,
+        of_run: false,
+        zeroed: false,
+    };
+    let device = array::assemble(&spec, trial.fault == Fault::CacheLoss).map_err(|error| (Stage::Assemble, error))?;
+    mount(&device, damaged).map_err(|error| (Stage::Mount, error))?;
     open(trial).map_err(|error| (Stage::Open, error))
 }
 
 /// Mounts the file system at `device`, as a host does that starts: its journal is replayed, and it is repaired if its check
 /// finds it damaged.
-fn mount(device: &Path, repaired: &mut bool) -> Result<(), LabError> {
+fn mount(device: &Path, damaged: &mut bool) -> Result<(), LabError> {
     let device = device.display().to_string();
     std::fs::create_dir_all(MOUNT).map_err(LabError::at(MOUNT))?;
     let mount = || program::run("mount", &["-t", "ext4", &device, MOUNT]);
     if mount().is_ok() {
         program::run("umount", &[MOUNT])?;
     }
-    *repaired = program::run("e2fsck", &["-f", "-n", &device]).is_err();
-    if *repaired {
+    *damaged = program::run("e2fsck", &["-f", "-n", &device]).is_err();
+    if *damaged {
         // Its status says that it repaired something.
         let _ = program::run("e2fsck", &["-f", "-y", &device]);
     }
@@ -109,19 +119,25 @@ impl FoundAfterFault {
             match version {
                 // One more may have been under way.
                 Some(version) if version > acknowledged + 1 => self.wrong += 1,
-                Some(version) => self.lost += u64::from(version < acknowledged),
+                Some(version) => self.lose(acknowledged.saturating_sub(version)),
                 None => self.wrong += 1,
             }
         }
         Ok(())
     }
 
+    /// Counts that the last `writes` of a key are lost.
+    fn lose(&mut self, writes: u64) {
+        self.lost += u64::from(writes > 0);
+        self.lost_writes += writes;
+    }
+
     fn lose_all(&mut self, ledger: &Ledger) -> Result<(), LabError> {
         for key in 0..KEYS {
             let acknowledged = ledger.acknowledged(key).map_err(LabError::at("ledger"))?;
             self.keys += u64::from(acknowledged > 0);
+            self.lose(acknowledged);
         }
-        self.lost = self.keys;
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rapidhash::v3::rapidhash_v3;
 
 use crate::LabError;
 
@@ -63,12 +64,18 @@ pub(super) fn key_bytes(key: u64) -> [u8; 16] {
 
 /// The value of `version` of `key`: the version, and bytes that depend on all three.
 pub(super) fn value(seed: u64, key: u64, version: u64) -> Vec<u8> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ (key << 32) ^ version);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(mixed(&[seed, key, version]));
     let mut value = version.to_le_bytes().to_vec();
     let length = random.random_range(VALUE_BYTES);
     value.resize(value.len() + length, 0);
     random.fill(&mut value[size_of::<u64>()..]);
     value
+}
+
+/// A seed that depends on all `parts`.
+pub(super) fn mixed(parts: &[u64]) -> u64 {
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
+    rapidhash_v3(&bytes)
 }
 
 /// The version that `value` of `key` holds, if it is one that was ever written.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::disks::FaultyDisks;
-use super::ledger::{KEYS, Ledger, key_bytes, value};
+use super::ledger::{KEYS, Ledger, key_bytes, mixed, value};
 use super::{ARRAY, DATABASE, ENGINES, Fault, FaultTrial, MOUNT};
 use crate::array::{self, ArraySpec};
 use crate::{LabError, program};
@@ -43,6 +43,8 @@ pub struct WrittenUntilFault {
     pub acknowledged_before: u64,
     /// The number acknowledged afterwards, on what was left.
     pub acknowledged_after: u64,
+    /// Whether these are all that were to be written on after a failure.
+    pub went_on: bool,
     /// The first error of the engine after the fault.
     pub error: Option<String>,
 }
@@ -68,7 +70,16 @@ pub fn write_until_fault(trial: &FaultTrial, mut disks: Vec<PathBuf>) -> Result<
     let mut origin = disks.paths();
     let cache = origin.split_off(origins.min(origin.len()));
     let mount = Some((FileSystem::Ext4, MOUNT.into()));
-    let spec = ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount, erase: false, zeroed: true };
+    let spec = ArraySpec {
+        name: ARRAY.to_owned(),
+        arrangement,
+        origin,
+        cache,
+        mount,
+        erase: false,
+        of_run: false,
+        zeroed: true,
+    };
     array::create(&spec, &Arc::default())?;
     let engine: Arc<dyn Engine> = Arc::from(open(trial)?);
     let progress = Arc::<Progress>::default();
@@ -92,7 +103,7 @@ pub fn write_until_fault(trial: &FaultTrial, mut disks: Vec<PathBuf>) -> Result<
     let acknowledged_before = progress.acknowledged.load(Ordering::Relaxed);
     let more = match trial.fault {
         Fault::Crash | Fault::PowerCut => 0,
-        Fault::DiskFailure | Fault::CacheLoss => trial.writes / WRITES_AFTER_PART,
+        Fault::DiskFailure | Fault::CacheLoss => trial.writes.div_ceil(WRITES_AFTER_PART),
     };
     let acknowledged = progress.wait_for(acknowledged_before + more, PATIENCE_AFTER_NS);
     let acknowledged_after = acknowledged.saturating_sub(acknowledged_before);
@@ -100,7 +111,8 @@ pub fn write_until_fault(trial: &FaultTrial, mut disks: Vec<PathBuf>) -> Result<
         progress.has_ended.store(true, Ordering::Relaxed);
         close(engine);
     }
-    Ok(WrittenUntilFault { acknowledged_before, acknowledged_after, error: progress.error() })
+    let went_on = more > 0 && acknowledged_after >= more;
+    Ok(WrittenUntilFault { acknowledged_before, acknowledged_after, went_on, error: progress.error() })
 }
 
 /// Closes the engine, unmounts the file system and leaves the array idle, as far as what has failed lets it.
@@ -135,7 +147,7 @@ impl Progress {
     /// Writes until the engine fails.
     fn write(&self, engine: &dyn Engine, trial: &FaultTrial, ledger: &Ledger, writer: u64) {
         let mut session = engine.session();
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(trial.seed + writer);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(mixed(&[trial.seed, writer]));
         let mut versions = vec![0_u64; KEYS as usize];
         let error = loop {
             if self.has_ended.load(Ordering::Relaxed) {

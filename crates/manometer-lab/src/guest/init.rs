@@ -98,8 +98,16 @@ fn replay_on_array(choice: &ArrangementChoice, requests: &Path, times: &Path) ->
     let origins = arrangement.origin.count as usize;
     let mut origin = disks()?;
     let cache = origin.split_off(origins.min(origin.len()));
-    let spec =
-        ArraySpec { name: ARRAY.to_owned(), arrangement, origin, cache, mount: None, erase: false, zeroed: true };
+    let spec = ArraySpec {
+        name: ARRAY.to_owned(),
+        arrangement,
+        origin,
+        cache,
+        mount: None,
+        erase: false,
+        of_run: false,
+        zeroed: true,
+    };
     let built = array::create(&spec, &Arc::default())?;
     replay(requests, &built.device.unwrap_or_default(), times)?;
     Ok(array::settled_status(ARRAY)?.1)

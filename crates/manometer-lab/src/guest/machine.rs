@@ -1,6 +1,6 @@
 //! Starts a guest, and ends it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use manometer_measure::process_mark::ProcessMark;
-use manometer_measure::{ByteSize, Clock as _, MonotonicClock};
+use manometer_measure::{ByteSize, Clock as _, FileLock, MonotonicClock};
 use manometer_session::guard::Guard;
 use procfs::{Current as _, Meminfo};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -52,11 +52,34 @@ fn letter(at: usize) -> char {
     ('a'..).nth(at).unwrap_or('z')
 }
 
+/// How the name of a machine's directory begins, and the file in it that is locked as long as the machine is there.
+const PREFIX: &str = "manometer-lab";
+const LOCK: &str = "manometer-lab.lock";
+
+/// Locks the directory of a machine, if it is not locked.
+fn lock(directory: &Path) -> io::Result<Option<FileLock>> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(directory.join(LOCK))?;
+    FileLock::take(file)
+}
+
+/// Removes what machines left in `scratch` that were killed.
+fn remove_left(scratch: &Path) {
+    let entries = fs::read_dir(scratch).into_iter().flatten().filter_map(Result::ok);
+    let of_machine = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    for directory in of_machine.map(|entry| entry.path()).filter(|path| path.join(LOCK).is_file()) {
+        if matches!(lock(&directory), Ok(Some(_))) {
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}
+
 /// A guest that runs one task.
 #[derive(Debug)]
 pub struct GuestMachine {
     /// Holds the task, the result and the disks.
     directory: TempDir,
+    /// Says that the directory is in use.
+    _lock: Option<FileLock>,
     /// This program, whose verb `lab guest` is the guest's first process.
     program: PathBuf,
     memory: ByteSize,
@@ -85,7 +108,8 @@ impl GuestMachine {
             )));
         }
         let refuse = |path: &Path, reason: &str| Err(LabError::Refused(format!("{}: {reason}", path.display())));
-        let directory = match tempfile::Builder::new().prefix("manometer-lab").tempdir_in(scratch) {
+        remove_left(scratch);
+        let directory = match tempfile::Builder::new().prefix(PREFIX).tempdir_in(scratch) {
             Ok(directory) => directory,
             Err(error) => return refuse(scratch, &format!("the guest's disks cannot be there: {error}")),
         };
@@ -95,7 +119,8 @@ impl GuestMachine {
                 return refuse(path, "a guest takes paths of ASCII letters, digits and `/._-+@` only");
             }
         }
-        Ok(Self { directory, program: program.to_owned(), memory, time_limit })
+        let lock = lock(directory.path()).map_err(LabError::at(directory.path()))?;
+        Ok(Self { directory, _lock: lock, program: program.to_owned(), memory, time_limit })
     }
 
     /// A file in the directory that host and guest share.

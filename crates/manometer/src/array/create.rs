@@ -86,6 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         cache: paths(&args.cache)?,
         mount,
         erase: args.erase,
+        of_run: false,
         zeroed: false,
     };
     if args.dry_run {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use manometer_lab::array::{ArrayCounters, BuiltArray};
 use manometer_measure::Directory;
@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::counters_text;
 
 /// The file of a recording.
-pub const FILE: &str = "array.json";
+const FILE: &str = "array.json";
+
+/// Where a sweep has its recordings.
+const RUNS: &str = "runs";
 
 /// What the array of a run counted, from when it was complete to the end of the run.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,8 +26,17 @@ pub struct RecordedCounters {
 }
 
 impl RecordedCounters {
-    /// Those of the recording in `directory`, if it has any.
-    pub fn read(directory: &Path) -> Option<Self> {
+    /// Those of the recording in `directory`, or of the recordings of the sweep there, by the recording's directory.
+    pub fn read_all(directory: &Path) -> Vec<(PathBuf, Self)> {
+        let runs = fs::read_dir(directory.join(RUNS)).into_iter().flatten();
+        let runs = runs.filter_map(|entry| Some(entry.ok()?.path()));
+        let all = std::iter::once(directory.to_owned()).chain(runs);
+        let mut read: Vec<_> = all.filter_map(|directory| Some((directory.clone(), Self::read(&directory)?))).collect();
+        read.sort_by(|one, other| one.0.cmp(&other.0));
+        read
+    }
+
+    fn read(directory: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(directory.join(FILE)).ok()?).ok()
     }
 

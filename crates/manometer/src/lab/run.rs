@@ -62,6 +62,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(experiment) => experiment,
         Err(error) => return Ok(wrong_file(&error)),
     };
+    if args.array.is_some() && experiment.sweep.iter().any(|(key, _)| key == "array.arrangement") {
+        return Ok(wrong_request(
+            "--array: the experiment sweeps `array.arrangement`, which says what is built: leave out one of them",
+        ));
+    }
     let disks = match disks_of(&experiment) {
         Ok(disks) => disks,
         Err(error) => return refuse(error),
@@ -86,11 +91,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let status = exit_status(&result.outcome);
     if !is_there || matches!(status, ExitStatus::Failed | ExitStatus::WrongRequest) {
-        let log = fs::read_to_string(log).unwrap_or_default();
+        let log = fs::read_to_string(log).unwrap_or_default().replace(&shown(&recording), &shown(&out));
         output::error(format_args!("in the guest:\n{}", log.trim_end()));
     }
-    let counters = || RecordedCounters::read(&out);
-    let document = || json!({ "recording": is_there.then_some(&out), "guest": result, "array": counters() });
+    let document = || {
+        let all = RecordedCounters::read_all(&out);
+        let arrays: Vec<_> = all.iter().map(|(run, counted)| json!({ "recording": run, "counted": counted })).collect();
+        json!({ "recording": is_there.then_some(&out), "guest": result, "arrays": arrays })
+    };
     args.format.print(document, || text(&out, is_there, &result))?;
     Ok(status)
 }
@@ -159,7 +167,10 @@ fn exit_status(outcome: &TaskOutcome) -> ExitStatus {
 
 fn text(out: &Path, is_there: bool, result: &GuestResult) -> String {
     let recording = if is_there { format!("The recording is in {}. ", out.display()) } else { String::new() };
-    let counters = RecordedCounters::read(out).map(|counters| format!("\n{}", counters.text())).unwrap_or_default();
+    let counted = |(run, counted): &(PathBuf, RecordedCounters)| {
+        format!("\nWhat the array of {} counted:\n{}", run.display(), counted.text())
+    };
+    let counters: String = RecordedCounters::read_all(out).iter().map(counted).collect();
     format!(
         "{recording}Linux {} in a guest took {:.0} s; its times are the emulator's.{counters}",
         result.kernel, result.seconds

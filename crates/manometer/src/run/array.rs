@@ -1,5 +1,6 @@
 //! The array of a run: built before it, and taken apart after it.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +12,13 @@ use manometer_lab::LabError;
 use manometer_lab::array::{self, ArraySpec};
 use manometer_measure::event::RunStatus;
 use manometer_measure::{Directory, RecordingError};
+use rapidhash::v3::rapidhash_v3;
 
 use crate::array::RecordedCounters;
 use crate::output;
 
 /// The longest part of a device directory's name in that of its array.
-const NAME_MAX: usize = 24;
+const NAME_MAX: usize = 18;
 
 /// Checks that the array of `experiment`, if it has one, can be built.
 ///
@@ -41,6 +43,7 @@ pub(super) fn run_on_array(
     work: impl FnOnce() -> Result<RunStatus, RunError>,
 ) -> Result<RunStatus, RunError> {
     let Some(spec) = spec_of(experiment)? else { return work() };
+    let _lock = array::lock(&spec.name).map_err(array_error)?;
     if is_left(&spec) {
         output::note(&format!("the array `{}`, which a run left when it was killed, is taken apart", spec.name));
         array::destroy(&spec.name).map_err(array_error)?;
@@ -64,10 +67,10 @@ pub(super) fn run_on_array(
     Ok(status)
 }
 
-/// Whether the array that `spec` describes is there, as a killed run leaves it.
+/// Whether the array that `spec` describes is there, as a run leaves it that is killed.
 fn is_left(spec: &ArraySpec) -> bool {
     let point = spec.mount.as_ref().map(|(_, point)| point);
-    array::standing(&spec.name).is_ok_and(|built| built.mounted_at.as_ref() == point)
+    array::standing(&spec.name).is_ok_and(|built| built.of_run && built.mounted_at.as_ref() == point)
 }
 
 fn record_counters(name: &str, out: &Directory) -> Result<(), RunError> {
@@ -93,15 +96,17 @@ fn spec_of(experiment: &Experiment) -> Result<Option<ArraySpec>, RunError> {
         cache,
         mount: Some((settings.file_system, point)),
         erase: settings.erase,
+        of_run: true,
         zeroed: false,
     }))
 }
 
-/// The name of the array that is mounted at `point`.
+/// The name of the array that is mounted at `point`: no other path has it.
 fn name_of(point: &Path) -> String {
     let name = point.file_name().unwrap_or_default().to_string_lossy();
     let plain = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
-    format!("run-{}", plain.take(NAME_MAX).collect::<String>())
+    let hash = rapidhash_v3(point.as_os_str().as_bytes()) as u32;
+    format!("run-{}-{hash:08x}", plain.take(NAME_MAX).collect::<String>())
 }
 
 fn array_error(error: LabError) -> RunError {

@@ -74,7 +74,7 @@ fn in_guest(scene: &Scene, script: &str) -> String {
 const MIB: u64 = 1 << 20;
 
 /// Lines that fail while anything of an array is there. A `!` would not: it never ends a script.
-const NOTHING_IS_LEFT: &str = "set -x; test \"$(ls /run/manometer/arrays)\" = lab.json; test -z \"$(losetup --list)\"
+const NOTHING_IS_LEFT: &str = "set -x; test \"$(ls /run/manometer/arrays/*.json)\" = /run/manometer/arrays/lab.json; test -z \"$(losetup --list)\"
     test ! -e /sys/block/md100; test -z \"$(ls /sys/block | grep -E 'dm-|bcache')\"
     test -z \"$(ls /sys/fs/bcache | grep -e -)\"";
 
@@ -233,7 +233,7 @@ fn an_experiment_runs_on_an_array_and_its_recording_comes_out() {
     let run = "lab run e.toml --array array.toml --out rec --memory 256MiB --format json";
     let document = scene.run(run).status(0).json();
     assert!(document["guest"]["kernel"].as_str().unwrap().starts_with("6."), "{document}");
-    let after = &document["array"]["counters"];
+    let after = &document["arrays"][0]["counted"]["counters"];
     assert!(
         after["cache"]["read_hits"].as_u64().unwrap() + after["cache"]["read_misses"].as_u64().unwrap() > 0,
         "{after}"
@@ -264,7 +264,8 @@ fn a_recording_has_what_the_cache_below_it_hit_and_missed() {
          file_size = \"8MiB\"\nblock_size = \"4KiB\"\nwrite_ratio = 0.5\n[plan]\nwarmup = \"0s\"\nphase = \"3s\"\n",
     );
     scene.write("sweep.toml", &format!("extends = \"e.toml\"\n{SWEEP}"));
-    scene.run("lab run sweep.toml --out set --memory 256MiB").status(0).out_has(&["The recording is in"]);
+    let out = scene.run("lab run sweep.toml --out set --memory 256MiB").status(0);
+    out.out_has(&["The recording is in", "set/runs/001 counted", "set/runs/002 counted"]);
     for (array, run) in [("bcache", "set/runs/001"), ("dm", "set/runs/002")] {
         let counts = scene.json(&format!("{run}/array.json"));
         let counts = &counts["counters"]["cache"];
@@ -275,8 +276,8 @@ fn a_recording_has_what_the_cache_below_it_hit_and_missed() {
         let values = |name: &str| samples.column(name).unwrap().iter().flatten().copied().collect::<Vec<f64>>();
         assert!(!values("dirty_bytes").is_empty(), "{samples:?}");
         if array == "bcache" {
-            // Its counts may have changed at no sample.
-            assert!(!values("read_misses").is_empty() && values("promotions").is_empty(), "{samples:?}");
+            // Its counts may have changed once in this time, or not.
+            assert!(values("promotions").is_empty() && values("read_misses").len() < 3, "{samples:?}");
             continue;
         }
         let seconds: Vec<f64> = samples.t_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e9).collect();
@@ -317,7 +318,7 @@ fn wrong_requests_to_the_laboratory_are_reported() {
     scene.run(&format!("{counts} no.toml")).status(2).err_has(&["no.toml"]);
     scene.run(&format!("{counts} right.toml --cache-share 0.9 --time-limit 1ms")).status(1).err_has(&["--time-limit"]);
     let faults = "lab faults --memory 256MiB --scratch . --array";
-    scene.run(&format!("{faults} plain.toml")).status(2).err_has(&["`plain` holds 67108864 bytes", "268435456"]);
+    scene.run(&format!("{faults} plain.toml")).status(2).err_has(&["`plain` holds 64MiB", "256MiB"]);
     arrangement(&scene, "large.toml", "none", 1, "256MiB", "");
     scene
         .run(&format!("{faults} large.toml --fault cache-loss"))
@@ -327,8 +328,26 @@ fn wrong_requests_to_the_laboratory_are_reported() {
     scene.run(&format!("{faults} plain.toml --engine sqlite")).status(2).err_has(&["rlsm, rocksdb"]);
     arrangement(&scene, "lru.toml", "none", 1, "256MiB", &BCACHE.replace("bcache", "lru"));
     scene.run(&format!("{faults} lru.toml")).status(2).err_has(&["Linux has no `lru`"]);
+    scene.run(&format!("{faults} large.toml,../large.toml")).status(2).err_has(&["have one name"]);
+    scene.run(&format!("{faults} large.toml --fault crash,crash")).status(2).err_has(&["given twice"]);
+    scene.run(&format!("{faults} large.toml --seed 18446744073709551615")).status(2).err_has(&["--seed is too large"]);
+    scene.run(&format!("{faults} /dev/zero")).status(2).err_has(&["/dev/zero"]);
+    arrangement(&scene, "many.toml", "raid0", 9, "256MiB", "");
+    scene.run(&format!("{faults} many.toml")).status(2).err_has(&["needs 18 disks for power-cut", "at most 16"]);
     let late = scene.run(&format!("{faults} large.toml --fault crash --engine rlsm --time-limit 1ms"));
-    late.status(1).err_has(&["not run", "--time-limit"]).out_has(&["arrangement"]);
+    late.status(1).err_has(&["not run", "--time-limit"]).out_has(&["arrangement", "no trial ended"]);
+    let swept = format!(
+        "{}{SWEEP}",
+        "name = \"a\"\n[device]\ndirectory = \"d\"\n[primary]\nrecords = 10\n[plan]\nphase = \"1s\"\n"
+    );
+    scene.write("sweep.toml", &swept);
+    arrangement(&scene, "bcache.toml", "none", 1, "64MiB", BCACHE);
+    arrangement(&scene, "dm.toml", "none", 1, "64MiB", DM_CACHE);
+    scene
+        .run("lab run sweep.toml --array dm.toml --out r")
+        .status(2)
+        .err_has(&["--array", "sweeps `array.arrangement`"]);
+    scene.run("array create plain.toml --origin /dev/no-such-disk").status(2).err_has(&["there is no such device"]);
     scene.run("lab run no-array.toml --out r").status(2).err_has(&["no-array.toml"]);
     scene.run("lab guest").status(2).err_has(&["manometer lab run"]);
     scene.run("array create lru.toml --origin a --cache b").status(2).err_has(&["Linux has no `lru`"]);
@@ -355,16 +374,22 @@ fn a_run_builds_its_array_and_takes_it_apart_also_after_a_kill() {
         fails() {{ status=0; manometer \"$@\" 2>&1 || status=$?; echo \"status $status\"; }}
         manometer run $e --out both
         test ! -e data; test ! -e a; test ! -e b; ls both/runs/*/array.json
+        truncate -s 70M a; manometer run $e --set 'array.arrangement={at}/dm.toml' --set sweep={{}} --set sweep.repeats=2 --out twice
+        test $(stat -c %s a) = 73400320; test $(stat -c %b a) = 0; ln -s a l
+        fails run $e $one --set 'array.origin=[\"l\"]' --out no; rm a l
         for signal in KILL INT; do
             $program run $e --set plan.phase=1h $one --out $signal > $signal.log 2>&1 & killed=$!
             until grep -q 's left' $signal.log; do sleep 0.1; done
             test -e data; fails run $e --out other
+            fails run $e $one --set 'array.origin=[\"/run/o\"]' --set 'array.cache=[\"/run/c\"]' --out other
+            fails run $e $one --set device.directory=data/in --set 'array.origin=[\"/run/o\"]' --set 'array.cache=[\"/run/c\"]' --out other
+            test -e data/primary
             kill -$signal $killed; wait $killed || true
             test $signal = KILL || test ! -e a
         done
         $program run $e --set plan.phase=1h $one --out again > again.log 2>&1 & killed=$!
         until grep -q 's left' again.log; do sleep 0.1; done
-        kill -KILL $killed; wait $killed || true; test -e /run/manometer/arrays/run-data.json
+        kill -KILL $killed; wait $killed || true; test -e /run/manometer/arrays/run-data-*.json
         manometer run $e $one --out after 2>&1
         fails prepare $e; fails run $e --reuse --out no; fails run $e $one --set primary.file_size=100MiB --out full
         echo precious > p; fails run $e --set 'array.origin=[\"p\"]' --out no; cat p; test ! -e no
@@ -376,16 +401,21 @@ fn a_run_builds_its_array_and_takes_it_apart_also_after_a_kill() {
         "both/runs/002/array.json",
         "What the array counted:",
         "is in use by another run",
-        "the array `run-data`, which a run left when it was killed, is taken apart",
+        "is that of a run that has not ended",
+        "it is in the array `run-data-",
+        "it is a link to a file",
+        "the array `run-data-",
+        "which a run left when it was killed, is taken apart",
         "there is nothing to prepare",
         "--reuse: ",
         "p: the file holds data",
         "precious",
-        "/dev/ubda: it has 629145600 bytes",
+        "/dev/ubda: it has 600MiB",
+        "needs 8GiB",
     ] {
         assert!(log.contains(words), "`{words}` is not in:\n{log}");
     }
-    assert_eq!(log.matches("status 2").count(), 6, "{log}");
+    assert_eq!(log.matches("status 2").count(), 11, "{log}");
     assert!(!log.contains("panicked"), "{log}");
 }
 

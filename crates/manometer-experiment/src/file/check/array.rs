@@ -16,6 +16,12 @@ impl Checker<'_> {
         if let Some(arrangement) = node.get("arrangement") {
             array.arrangement = self.arrangement_path(arrangement, &array.arrangement);
         }
+        for (key, paths) in [("origin", &array.origin), ("cache", &array.cache)] {
+            if paths.iter().any(|path| path.as_os_str().is_empty()) {
+                let origin = node.get(key).map(|node| &node.origin);
+                self.report(format!("a path in `{key}` is empty"), origin, Some("name devices or files"));
+            }
+        }
         array.origin.iter_mut().chain(&mut array.cache).for_each(|path| *path = absolute(path));
         if let Some(budget) = root.get("device").and_then(|device| device.get("write_budget")) {
             let help =

@@ -13,7 +13,7 @@ use crate::samples::Column;
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "cache.<name>",
     description: "Each SSD cache of the kernel below the device directory. bcache brings its counts up to date every \
-                  13.6 s, so that its rates are 0 in between. dm-cache is read once a second, as root, with `dmsetup`.",
+                  13.6 s: its rates are those since the change before, and missing in between. dm-cache is read once a second, as root, with `dmsetup`.",
     columns,
     create: |subject| boxed(subject.host_layers().iter().filter_map(CacheObserver::of)),
 };
@@ -54,6 +54,7 @@ struct CacheObserver {
     series: String,
     source: Source,
     read_ns: Option<u64>,
+    counters: Option<CacheCounters>,
     rates: RateCalculator,
 }
 
@@ -66,7 +67,8 @@ impl CacheObserver {
             _ => return None,
         };
         read(&source, FIRST_STATUS_LIMIT)?;
-        Some(Self { series: format!("cache.{}", layer.name), source, read_ns: None, rates: RateCalculator::default() })
+        let series = format!("cache.{}", layer.name);
+        Some(Self { series, source, read_ns: None, counters: None, rates: RateCalculator::default() })
     }
 }
 
@@ -85,7 +87,15 @@ impl Observer for CacheObserver {
             return Vec::new();
         }
         self.read_ns = Some(t_ns);
-        self.rates.rates(t_ns, raws(read(&self.source, STATUS_LIMIT)))
+        let counters = read(&self.source, STATUS_LIMIT);
+        let earlier = std::mem::replace(&mut self.counters, counters);
+        if matches!(self.source, Source::Bcache(_)) && counters.is_some() && counts(earlier) == counts(counters) {
+            // They may be out of date: no rate is known.
+            let mut row = vec![None; columns().len() - 1];
+            row.push(counters.map(|counters| counters.dirty_bytes as f64));
+            return row;
+        }
+        self.rates.rates(t_ns, raws(counters))
     }
 }
 
@@ -98,6 +108,11 @@ fn read(source: &Source, limit: Duration) -> Option<CacheCounters> {
             CacheCounters::parse_dm_cache(&status)
         }
     }
+}
+
+/// What bcache brings up to date now and then.
+fn counts(counters: Option<CacheCounters>) -> Option<[u64; 2]> {
+    counters.map(|counters| [counters.read_hits, counters.read_misses])
 }
 
 fn raws(counters: Option<CacheCounters>) -> Vec<RawValue> {
@@ -142,6 +157,8 @@ mod tests {
         let mut observer = CacheObserver::of(&bcache(directory.path(), 10, 20)).unwrap();
         assert_eq!(observer.series(), "cache.bcache0");
         observer.sample(1_000_000_000);
+        let unchanged = observer.sample(2_000_000_000);
+        assert_eq!(unchanged, [None, None, None, None, None, None, None, Some(2048.0)]);
         bcache(directory.path(), 40, 22);
         let row = observer.sample(3_000_000_000);
         assert_eq!(row, [Some(15.0), Some(1.0), None, None, Some(0.0), None, None, Some(2048.0)]);

@@ -1,23 +1,24 @@
 //! `manometer lab faults`.
 
-use std::collections::BTreeMap;
+mod text;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_cache::tier::WriteMode;
-use manometer_lab::fault_trials::{self, FaultOutcome};
-use manometer_lab::faults::{ENGINES, Fault, FaultTrial, Stage};
+use manometer_lab::fault_trials;
+use manometer_lab::faults::{ENGINES, Fault, FaultTrial};
 use manometer_lab::guest::GuestMachine;
 use manometer_lab::{ArrangementChoice, LabError};
-use serde::Serialize;
 use serde_json::json;
 
-use super::{GuestArgs, mode_name, mode_named};
+use self::text::{Row, text};
+use super::{GuestArgs, mode_named};
 use crate::array::refuse;
 use crate::exit_status::ExitStatus;
 use crate::output::{self, Format};
 use crate::process;
-use crate::table::table;
 
 /// See what arrangements lose of acknowledged writes when a disk or the cache fails, the kernel crashes, or the power is
 /// cut.
@@ -31,7 +32,7 @@ pub struct Args {
     /// Files of arrangements, as `cache tier` reads them, separated by commas.
     #[arg(long, required = true, value_delimiter = ',', value_name = "FILE")]
     array: Vec<PathBuf>,
-    /// Handling of writes by the cache; by default that of the arrangement.
+    /// Handling of writes by the caches that there are; by default that of the arrangement.
     #[arg(long, value_delimiter = ',', value_parser = mode_named)]
     mode: Vec<WriteMode>,
     /// What fails: `crash`, `power-cut`, `disk-failure`, `cache-loss`; by default each of them.
@@ -57,20 +58,6 @@ pub struct Args {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// One trial.
-#[derive(Debug, Serialize)]
-struct Row {
-    arrangement: String,
-    mode: Option<WriteMode>,
-    engine: String,
-    fault: Fault,
-    seed: u64,
-    #[serde(flatten)]
-    outcome: Option<FaultOutcome>,
-    /// Why the trial has none.
-    error: Option<String>,
 }
 
 /// Runs the trials.
@@ -106,18 +93,6 @@ fn run_trial(machine: &GuestMachine, (arrangement, mode, trial): &NamedTrial, in
     Row { arrangement, mode: *mode, engine, fault: trial.fault, seed: trial.seed, outcome, error }
 }
 
-impl Row {
-    /// What came of the trial, in a line.
-    fn text(&self) -> String {
-        let mode = self.mode.map(|mode| format!(" {}", mode_name(mode))).unwrap_or_default();
-        let came = match (&self.outcome, &self.error) {
-            (Some(FaultOutcome { found, .. }), _) => format!("{} of {} keys lost", found.lost, found.keys),
-            (None, error) => format!("not run: {}", error.as_deref().unwrap_or_default()),
-        };
-        format!("{}{mode}, {}, {}, seed {}: {came}", self.arrangement, self.engine, self.fault.name(), self.seed)
-    }
-}
-
 /// A trial, with the names of its arrangement and of the cache's mode.
 type NamedTrial = (String, Option<WriteMode>, FaultTrial);
 
@@ -128,6 +103,16 @@ fn trials(args: &Args, machine: &GuestMachine) -> Result<Vec<NamedTrial>, LabErr
         engines => engines.to_vec(),
     };
     let faults = if args.fault.is_empty() { &Fault::ALL[..] } else { &args.fault };
+    let refuse = |text: &str| Err(LabError::Refused(text.to_owned()));
+    let Some(end) = args.seed.checked_add(args.repeats) else {
+        return refuse("--seed is too large for so many --repeats");
+    };
+    if !are_distinct(args.array.iter().map(|file| file.file_stem())) {
+        return refuse("two files after `--array` have one name, which names them in the table: rename one");
+    }
+    if !are_distinct(&engines) || !are_distinct(faults.iter().map(|fault| fault.name())) {
+        return refuse("an engine or a fault is given twice");
+    }
     let mut trials = Vec::new();
     for file in &args.array {
         let arrangement = std::path::absolute(file).map_err(|error| LabError::Refused(error.to_string()))?;
@@ -136,7 +121,7 @@ fn trials(args: &Args, machine: &GuestMachine) -> Result<Vec<NamedTrial>, LabErr
             let array = ArrangementChoice { file: arrangement.clone(), sizes: None, mode };
             for engine in &engines {
                 for fault in faults.iter().filter(|fault| **fault != Fault::CacheLoss || mode.is_some()) {
-                    for seed in args.seed..args.seed.saturating_add(args.repeats) {
+                    for seed in args.seed..end {
                         let (engine, ledger) = (engine.clone(), machine.shared("ledger"));
                         let (array, writes) = (array.clone(), args.writes);
                         let trial =
@@ -147,17 +132,22 @@ fn trials(args: &Args, machine: &GuestMachine) -> Result<Vec<NamedTrial>, LabErr
             }
         }
     }
-    match trials.is_empty() {
-        true => Err(LabError::Refused("no arrangement has a `[cache]` to lose".to_owned())),
-        false => Ok(trials),
+    for (_, _, trial) in &trials {
+        fault_trials::check(trial)?;
     }
+    if trials.is_empty() { refuse("no arrangement has a `[cache]` to lose") } else { Ok(trials) }
+}
+
+/// Whether no item comes twice.
+fn are_distinct<T: Ord>(items: impl IntoIterator<Item = T>) -> bool {
+    let mut seen = BTreeSet::new();
+    items.into_iter().all(|item| seen.insert(item))
 }
 
 /// The ways in which the cache of an arrangement is to handle writes; one of none without a cache.
 fn modes(args: &Args, file: &Path) -> Result<Vec<Option<WriteMode>>, LabError> {
     let own = ArrangementChoice { file: file.to_owned(), sizes: None, mode: None };
     let arrangement = own.load()?;
-    fault_trials::check(&arrangement)?;
     Ok(match (arrangement.cache, args.mode.as_slice()) {
         (None, _) => vec![None],
         (Some(cache), []) => vec![Some(cache.mode)],
@@ -175,84 +165,4 @@ fn engine_named(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err(format!("take one of {}", ENGINES.map(|(name, _)| name).join(", "))),
     }
-}
-
-/// The trials of one arrangement, engine and fault.
-#[derive(Default)]
-struct Cell {
-    trials: u64,
-    keys: u64,
-    lost: u64,
-    wrong: u64,
-    after: u64,
-    repaired: u64,
-    failed: Vec<Stage>,
-}
-
-fn text(rows: &[Row]) -> String {
-    let head = [
-        "arrangement",
-        "mode",
-        "engine",
-        "fault",
-        "trials",
-        "keys",
-        "lost",
-        "wrong",
-        "went on",
-        "repaired",
-        "ended at",
-    ];
-    let mut cells: BTreeMap<usize, Cell> = BTreeMap::new();
-    let first = |row: &Row| rows.iter().position(|other| same_cell(row, other)).unwrap_or_default();
-    for row in rows {
-        let cell = cells.entry(first(row)).or_default();
-        let Some(FaultOutcome { written, found, .. }) = &row.outcome else { continue };
-        cell.trials += 1;
-        (cell.keys, cell.lost, cell.wrong) = (cell.keys + found.keys, cell.lost + found.lost, cell.wrong + found.wrong);
-        cell.after += u64::from(written.acknowledged_after > 0);
-        cell.repaired += u64::from(found.repaired);
-        cell.failed.extend(found.failed.iter().map(|(stage, _)| *stage));
-    }
-    let mut lines = table(&head, 4);
-    for (at, cell) in &cells {
-        let row = &rows[*at];
-        let is_hardware = matches!(row.fault, Fault::DiskFailure | Fault::CacheLoss);
-        lines.add_row([
-            row.arrangement.clone(),
-            row.mode.map_or("–", mode_name).to_owned(),
-            row.engine.clone(),
-            row.fault.name().to_owned(),
-            cell.trials.to_string(),
-            cell.keys.to_string(),
-            cell.lost.to_string(),
-            cell.wrong.to_string(),
-            if is_hardware { cell.after.to_string() } else { "–".to_owned() },
-            cell.repaired.to_string(),
-            ended_at(&cell.failed),
-        ]);
-    }
-    let release = rows.iter().find_map(|row| Some(row.outcome.as_ref()?.kernel.as_str())).unwrap_or("?");
-    format!(
-        "{}\n\nThe kernel is Linux {release} in a guest. `keys` have an acknowledged version, of all trials together; `lost` of \
-         them are missing or older; `wrong` have a value that was never written, or cannot be read. In so many trials the \
-         engine `went on` after the failure, and the file system was `repaired`. Where all is lost, `ended at` says what could \
-         not be brought back: `array`, `mount`, `open`.",
-        lines.trim_fmt()
-    )
-}
-
-fn same_cell(one: &Row, other: &Row) -> bool {
-    let key = |row: &Row| (row.arrangement.clone(), row.mode.map(mode_name), row.engine.clone(), row.fault.name());
-    key(one) == key(other)
-}
-
-fn ended_at(failed: &[Stage]) -> String {
-    let stages = [(Stage::Assemble, "array"), (Stage::Mount, "mount"), (Stage::Open, "open")];
-    let count = |stage| failed.iter().filter(|failed| **failed == stage).count();
-    let named: Vec<String> = stages
-        .into_iter()
-        .filter_map(|(stage, name)| Some(format!("{name} ({})", Some(count(stage)).filter(|count| *count > 0)?)))
-        .collect();
-    named.join(", ")
 }
