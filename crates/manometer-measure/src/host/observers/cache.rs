@@ -33,10 +33,14 @@ fn columns() -> Vec<Column> {
         column("read_misses", "1/s", "Reads that it did not serve."),
         column("write_hits", "1/s", "Writes of cached blocks; dm-cache only."),
         column("write_misses", "1/s", "Writes of other blocks; dm-cache only."),
-        column("bypassed_reads", "1/s", "Reads that bypassed the cache, hits too; bcache only."),
+        column("bypassed_reads", "1/s", "Reads sent past the cache, whether it held the data or not; bcache only."),
         column("promotions", "1/s", "Blocks copied into the cache; dm-cache only."),
         column("demotions", "1/s", "Blocks that left it for others; dm-cache only."),
-        column("dirty_bytes", "B", "Data that is newer in the cache than on the origin; bcache rounds it."),
+        column(
+            "dirty_bytes",
+            "B",
+            "Data that is newer in the cache than on the origin; bcache rounds it, dm-cache counts whole blocks.",
+        ),
     ]
 }
 
