@@ -6,7 +6,7 @@ use super::journal::ArrayJournal;
 use super::undo::Undo;
 use crate::{LabError, program};
 
-/// The unit of tables.
+/// The unit of tables and of logs.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// The table of a part of a device.

@@ -212,7 +212,8 @@ impl Member {
         let path = self.path.display().to_string();
         match self.kind {
             MemberKind::Device { bytes } => {
-                journal.record(Undo::ClearEnds { device: self.path.clone(), bytes: self.bytes })?;
+                let identity = identity(&fs::metadata(&self.path).map_err(LabError::at(&self.path))?);
+                journal.record(Undo::ClearEnds { device: self.path.clone(), identity, bytes: self.bytes })?;
                 if self.erase {
                     program::run("wipefs", &["--all", "--quiet", &path])?;
                 }
@@ -222,7 +223,7 @@ impl Member {
                 let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
                 let file = file.map_err(LabError::at(&self.path))?;
                 let facts = file.metadata().map_err(LabError::at(&self.path))?;
-                let identity = (facts.dev(), facts.ino());
+                let identity = identity(&facts);
                 journal.record(Undo::RemoveFile { file: self.path.clone(), identity })?;
                 file.set_len(self.bytes).map_err(LabError::at(&self.path))?;
                 attach_loop(&self.path, journal)
@@ -230,8 +231,9 @@ impl Member {
             MemberKind::File => {
                 // Emptied first: what it held would pass for signatures and data.
                 let file = OpenOptions::new().write(true).open(&self.path).map_err(LabError::at(&self.path))?;
-                let bytes = file.metadata().map_err(LabError::at(&self.path))?.len();
-                journal.record(Undo::EmptyFile { file: self.path.clone(), bytes })?;
+                let facts = file.metadata().map_err(LabError::at(&self.path))?;
+                let (identity, bytes) = (identity(&facts), facts.len());
+                journal.record(Undo::EmptyFile { file: self.path.clone(), identity, bytes })?;
                 file.set_len(0).and_then(|()| file.set_len(self.bytes)).map_err(LabError::at(&self.path))?;
                 attach_loop(&self.path, journal)
             }
@@ -242,6 +244,11 @@ impl Member {
     fn cut(&self, name: &str, journal: &mut ArrayJournal) -> Result<PathBuf, LabError> {
         create_device(name, &linear(&self.path, 0, self.bytes), journal)
     }
+}
+
+/// The device and inode of a file.
+fn identity(facts: &fs::Metadata) -> (u64, u64) {
+    (facts.dev(), facts.ino())
 }
 
 /// Attaches a file to a loop device, which passes requests on without caching them.

@@ -62,6 +62,8 @@ pub enum Undo {
     EmptyFile {
         /// The file.
         file: PathBuf,
+        /// Its device and inode.
+        identity: (u64, u64),
         /// Its size.
         bytes: u64,
     },
@@ -69,6 +71,8 @@ pub enum Undo {
     ClearEnds {
         /// The device.
         device: PathBuf,
+        /// The device and inode of its node, which another disk of this name does not have.
+        identity: (u64, u64),
         /// The size of the used part.
         bytes: u64,
     },
@@ -101,12 +105,9 @@ impl Undo {
             }
             Self::Unmount { point, device } => unmount(point, device),
             Self::DetachLoop { file } => detach_loop(file),
-            Self::RemoveFile { file, identity } => match fs::metadata(file) {
-                Ok(facts) if (facts.dev(), facts.ino()) == *identity => ignore_missing(file, fs::remove_file(file)),
-                _ => Ok(()),
-            },
-            Self::EmptyFile { file, bytes } => ignore_missing(file, empty_file(file, *bytes)),
-            Self::ClearEnds { device, bytes } => ignore_missing(device, clear_ends(device, *bytes)),
+            Self::RemoveFile { file, identity } => while_same(file, *identity, || fs::remove_file(file)),
+            Self::EmptyFile { file, identity, bytes } => while_same(file, *identity, || empty_file(file, *bytes)),
+            Self::ClearEnds { device, identity, bytes } => while_same(device, *identity, || clear_ends(device, *bytes)),
             Self::RemoveDirectory { directory } => ignore_missing(directory, fs::remove_dir(directory)),
         }
     }
@@ -140,6 +141,14 @@ fn unmount(point: &Path, device: &Path) -> Result<(), LabError> {
             Err(_) if MonotonicClock.now_ns() < end_ns => MonotonicClock.sleep(INTERVAL_NS),
             done => return done.map(drop),
         }
+    }
+}
+
+/// Does `work` if `path` leads to what it did when the step was recorded.
+fn while_same(path: &Path, identity: (u64, u64), work: impl FnOnce() -> io::Result<()>) -> Result<(), LabError> {
+    match fs::metadata(path) {
+        Ok(facts) if (facts.dev(), facts.ino()) == identity => ignore_missing(path, work()),
+        _ => Ok(()),
     }
 }
 

@@ -9,9 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use crate::LabError;
-
-/// The unit of the log, and of a disk's addresses in it.
-const SECTOR_BYTES: u64 = 512;
+use crate::array::SECTOR_BYTES;
 
 /// How the first sector begins.
 const MAGIC: u64 = 0x006a_7366_7773_6872;

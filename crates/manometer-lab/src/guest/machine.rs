@@ -45,11 +45,8 @@ pub const DISKS_MAX: usize = 16;
 
 /// The path of a disk in a guest.
 pub fn disk_path(at: usize) -> PathBuf {
-    PathBuf::from(format!("/dev/ubd{}", letter(at)))
-}
-
-fn letter(at: usize) -> char {
-    ('a'..).nth(at).unwrap_or('z')
+    let letter = ('a'..='z').nth(at).unwrap_or('z');
+    PathBuf::from(format!("/dev/ubd{letter}"))
 }
 
 /// How the name of a machine's directory begins, and the file in it that is locked as long as the machine is there.
