@@ -37,7 +37,8 @@ use self::differences::differences;
 use self::journal::{
     ExperimentSource, Journal, JournalContent, JournalLine, RunEntry, SetDescription, StateTransition,
 };
-use self::recordings::{RUNS_FOLDER, created_by_run, fault_of};
+pub use self::recordings::RUNS_FOLDER;
+use self::recordings::{created_by_run, fault_of};
 use crate::conductor::RunError;
 use crate::definition::Experiment;
 use crate::lock::DirectoryLock;

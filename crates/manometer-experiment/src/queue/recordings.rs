@@ -10,7 +10,7 @@ use super::QueuedRun;
 use super::journal::{self, JournalLine, RunState};
 
 /// The folder of the recordings, below the output folder.
-pub(super) const RUNS_FOLDER: &str = "runs";
+pub const RUNS_FOLDER: &str = "runs";
 
 /// The folders of the runs that `queue.jsonl` in `out` counts as done, and that hold no recording; none without a queue.
 pub fn missing_recordings(out: &Path) -> Vec<PathBuf> {

@@ -19,6 +19,9 @@ const SECTOR: u64 = 512;
 /// The longest name: it becomes part of a device's.
 const NAME_MAX: usize = 32;
 
+/// The name of a guest's array.
+const GUEST_ARRAY: &str = "lab";
+
 /// An array to build.
 #[derive(Debug, Clone)]
 pub struct ArraySpec {
@@ -41,6 +44,14 @@ pub struct ArraySpec {
 }
 
 impl ArraySpec {
+    /// The array that a guest builds of its new `disks`, those of the origin first.
+    pub fn of_guest(arrangement: Arrangement, disks: Vec<PathBuf>, mount: Option<(FileSystem, PathBuf)>) -> Self {
+        let mut origin = disks;
+        let cache = origin.split_off((arrangement.origin.count as usize).min(origin.len()));
+        let name = GUEST_ARRAY.to_owned();
+        Self { name, arrangement, origin, cache, mount, erase: false, of_run: false, zeroed: true }
+    }
+
     /// What is wrong with the request, if anything.
     pub(super) fn check(&self) -> Result<(), LabError> {
         let refuse = |text: String| Err(LabError::Refused(text));

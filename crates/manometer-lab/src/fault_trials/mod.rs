@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::array;
-use crate::faults::{Fault, FaultTrial, FoundAfterFault, Ledger, WrittenUntilFault};
+use crate::faults::{AcknowledgedVersions, Fault, FaultTrial, FoundAfterFault, WrittenUntilFault};
 use crate::guest::{DISKS_MAX, GuestMachine, GuestTask, TaskOutcome};
 
 /// The size of a log of writes, a sparse file.
@@ -74,7 +74,7 @@ pub fn run_trial(
     trial: &FaultTrial,
     interrupted: &AtomicBool,
 ) -> Result<FaultOutcome, LabError> {
-    Ledger::create(&trial.ledger)?;
+    AcknowledgedVersions::create(&trial.acknowledged)?;
     let count = array::device_sizes(&trial.array.load()?)?.len();
     let mut disks = machine.disks(&disk_sizes(trial)?)?;
     let result = machine.run_on(&GuestTask::WriteUntilFault(trial.clone()), &disks, interrupted)?;

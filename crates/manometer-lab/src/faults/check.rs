@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use manometer_target::engine::Engine;
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{KEYS, Ledger, key_bytes, version_of};
+use super::acknowledged::{AcknowledgedVersions, KEYS, key_bytes, version_of};
 use super::write::open;
-use super::{ARRAY, Fault, FaultTrial, MOUNT};
+use super::{Fault, FaultTrial, MOUNT};
 use crate::array::{self, ArraySpec};
 use crate::{LabError, program};
 
@@ -40,20 +40,21 @@ pub struct FoundAfterFault {
     pub wrong: u64,
 }
 
-/// Takes together what is left of the array of `trial` on `disks`, and compares what the engine has with the ledger.
+/// Takes together what is left of the array of `trial` on `disks`, and compares what the engine has with what was
+/// acknowledged.
 ///
 /// # Errors
-/// The ledger cannot be read.
+/// The acknowledged versions cannot be read.
 pub fn check_after_fault(trial: &FaultTrial, disks: Vec<PathBuf>) -> Result<FoundAfterFault, LabError> {
-    let ledger = Ledger::open(&trial.ledger)?;
+    let versions = AcknowledgedVersions::open(&trial.acknowledged)?;
     let mut damaged = false;
     let database = bring_back(trial, disks, &mut damaged);
     let mut found = FoundAfterFault { failed: None, damaged, keys: 0, lost: 0, lost_writes: 0, wrong: 0 };
     match database {
-        Ok(engine) => found.read(trial, &ledger, &*engine)?,
+        Ok(engine) => found.read(trial, &versions, &*engine)?,
         Err((stage, error)) => {
             found.failed = Some((stage, error.to_string()));
-            found.lose_all(&ledger)?;
+            found.lose_all(&versions)?;
         }
     }
     Ok(found)
@@ -61,27 +62,16 @@ pub fn check_after_fault(trial: &FaultTrial, disks: Vec<PathBuf>) -> Result<Foun
 
 fn bring_back(
     trial: &FaultTrial,
-    mut origin: Vec<PathBuf>,
+    disks: Vec<PathBuf>,
     damaged: &mut bool,
 ) -> Result<Box<dyn Engine>, (Stage, LabError)> {
     let arrangement = trial.array.load().map_err(|error| (Stage::Assemble, error))?;
-    let mut cache = origin.split_off((arrangement.origin.count as usize).min(origin.len()));
-    cache.truncate(arrangement.cache.as_ref().map_or(0, |cache| cache.count as usize));
+    let mut spec = ArraySpec::of_guest(arrangement, disks, None);
     match trial.fault {
         Fault::Crash | Fault::PowerCut => {}
-        Fault::DiskFailure => drop(origin.remove(0)),
-        Fault::CacheLoss => drop(cache.remove(0)),
+        Fault::DiskFailure => drop(spec.origin.remove(0)),
+        Fault::CacheLoss => drop(spec.cache.remove(0)),
     }
-    let spec = ArraySpec {
-        name: ARRAY.to_owned(),
-        arrangement,
-        origin,
-        cache,
-        mount: None,
-        erase: false,
-        of_run: false,
-        zeroed: false,
-    };
     let device = array::assemble(&spec, trial.fault == Fault::CacheLoss).map_err(|error| (Stage::Assemble, error))?;
     mount(&device, damaged).map_err(|error| (Stage::Mount, error))?;
     open(trial).map_err(|error| (Stage::Open, error))
@@ -106,10 +96,15 @@ fn mount(device: &Path, damaged: &mut bool) -> Result<(), LabError> {
 
 impl FoundAfterFault {
     /// Reads every key.
-    fn read(&mut self, trial: &FaultTrial, ledger: &Ledger, engine: &dyn Engine) -> Result<(), LabError> {
+    fn read(
+        &mut self,
+        trial: &FaultTrial,
+        versions: &AcknowledgedVersions,
+        engine: &dyn Engine,
+    ) -> Result<(), LabError> {
         let mut session = engine.session();
         for key in 0..KEYS {
-            let acknowledged = ledger.acknowledged(key).map_err(LabError::at(&trial.ledger))?;
+            let acknowledged = versions.acknowledged(key).map_err(LabError::at(&trial.acknowledged))?;
             self.keys += u64::from(acknowledged > 0);
             let version = match session.get(&key_bytes(key)) {
                 Ok(None) => Some(0),
@@ -132,9 +127,9 @@ impl FoundAfterFault {
         self.lost_writes += writes;
     }
 
-    fn lose_all(&mut self, ledger: &Ledger) -> Result<(), LabError> {
+    fn lose_all(&mut self, versions: &AcknowledgedVersions) -> Result<(), LabError> {
         for key in 0..KEYS {
-            let acknowledged = ledger.acknowledged(key).map_err(LabError::at("ledger"))?;
+            let acknowledged = versions.acknowledged(key).map_err(LabError::at("acknowledged"))?;
             self.keys += u64::from(acknowledged > 0);
             self.lose(acknowledged);
         }

@@ -1,11 +1,11 @@
 //! What an array loses of an engine's acknowledged writes when something fails.
 //!
-//! A guest builds the array on disks that can fail, an engine on it writes, and each acknowledged version goes to a file of the host at once ([`Ledger`]). Then the fault strikes, and the guest's kernel ends at once. A
-//! second guest takes together what is left, has the file system checked, opens the engine and reads every key.
+//! A guest builds the array on disks that can fail, an engine on it writes, and each acknowledged version goes to a file of
+//! the host at once ([`AcknowledgedVersions`]). Then the fault strikes, and the guest's kernel ends. A second guest takes together what is left, has the file system checked, opens the engine and reads every key.
 
+mod acknowledged;
 mod check;
 mod disks;
-mod ledger;
 mod write;
 
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ArrangementChoice;
 
+pub use acknowledged::AcknowledgedVersions;
 pub use check::{FoundAfterFault, Stage, check_after_fault};
-pub use ledger::Ledger;
 pub use write::{WrittenUntilFault, write_until_fault};
 
 /// What fails.
@@ -64,15 +64,12 @@ pub struct FaultTrial {
     /// The seed of keys and values.
     pub seed: u64,
     /// The file of the host with the acknowledged versions.
-    pub ledger: PathBuf,
+    pub acknowledged: PathBuf,
 }
 
 /// The engines, each with the values of its option `sync` by which writes are synced before they are acknowledged, and are
 /// not.
 pub const ENGINES: [(&str, [&str; 2]); 2] = [("rlsm", ["always", "never"]), ("rocksdb", ["true", "false"])];
-
-/// The array's name in a guest.
-const ARRAY: &str = "lab";
 
 /// Where it is mounted.
 const MOUNT: &str = "/run/array";

@@ -14,9 +14,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::acknowledged::{AcknowledgedVersions, KEYS, key_bytes, mixed, value};
 use super::disks::FaultyDisks;
-use super::ledger::{KEYS, Ledger, key_bytes, mixed, value};
-use super::{ARRAY, DATABASE, ENGINES, Fault, FaultTrial, MOUNT};
+use super::{DATABASE, ENGINES, Fault, FaultTrial, MOUNT};
 use crate::array::{self, ArraySpec};
 use crate::{LabError, program};
 
@@ -67,27 +67,16 @@ pub fn write_until_fault(trial: &FaultTrial, mut disks: Vec<PathBuf>) -> Result<
     let origins = arrangement.origin.count as usize;
     let logs = disks.split_off(array::device_sizes(&arrangement)?.len().min(disks.len()));
     let disks = FaultyDisks::create(disks, &logs)?;
-    let mut origin = disks.paths();
-    let cache = origin.split_off(origins.min(origin.len()));
     let mount = Some((FileSystem::Ext4, MOUNT.into()));
-    let spec = ArraySpec {
-        name: ARRAY.to_owned(),
-        arrangement,
-        origin,
-        cache,
-        mount,
-        erase: false,
-        of_run: false,
-        zeroed: true,
-    };
+    let spec = ArraySpec::of_guest(arrangement, disks.paths(), mount);
     array::create(&spec, &Arc::default())?;
     let engine: Arc<dyn Engine> = Arc::from(open(trial)?);
     let progress = Arc::<Progress>::default();
     for writer in 0..WRITERS {
         let (engine, progress, trial) = (Arc::clone(&engine), Arc::clone(&progress), trial.clone());
-        let ledger = Ledger::open(&trial.ledger)?;
+        let versions = AcknowledgedVersions::open(&trial.acknowledged)?;
         // A thread may never return from a device that answers no more.
-        thread::spawn(move || progress.write(&*engine, &trial, &ledger, writer));
+        thread::spawn(move || progress.write(&*engine, &trial, &versions, writer));
     }
     let acknowledged = progress.wait_for(trial.writes, PATIENCE_BEFORE_NS);
     if acknowledged < trial.writes {
@@ -145,7 +134,7 @@ pub(super) fn open(trial: &FaultTrial) -> Result<Box<dyn Engine>, LabError> {
 
 impl Progress {
     /// Writes until the engine fails.
-    fn write(&self, engine: &dyn Engine, trial: &FaultTrial, ledger: &Ledger, writer: u64) {
+    fn write(&self, engine: &dyn Engine, trial: &FaultTrial, acknowledged: &AcknowledgedVersions, writer: u64) {
         let mut session = engine.session();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(mixed(&[trial.seed, writer]));
         let mut versions = vec![0_u64; KEYS as usize];
@@ -158,7 +147,7 @@ impl Progress {
             if let Err(error) = session.put(&key_bytes(key), &value(trial.seed, key, version)) {
                 break error.to_string();
             }
-            if let Err(error) = ledger.acknowledge(key, version) {
+            if let Err(error) = acknowledged.acknowledge(key, version) {
                 break error.to_string();
             }
             versions[key as usize] = version;

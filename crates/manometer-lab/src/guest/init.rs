@@ -19,9 +19,6 @@ use crate::faults::{check_after_fault, write_until_fault};
 use crate::replay::replay;
 use crate::{ArrangementChoice, LabError};
 
-/// The array's name in a guest.
-const ARRAY: &str = "lab";
-
 /// Does the task of the directory that the host named, writes the result there, and powers the guest off.
 ///
 /// # Errors
@@ -95,22 +92,10 @@ fn work(share: &Path) -> Result<GuestResult, LabError> {
 
 fn replay_on_array(choice: &ArrangementChoice, requests: &Path, times: &Path) -> Result<ArrayCounters, LabError> {
     let arrangement = choice.load()?;
-    let origins = arrangement.origin.count as usize;
-    let mut origin = disks()?;
-    let cache = origin.split_off(origins.min(origin.len()));
-    let spec = ArraySpec {
-        name: ARRAY.to_owned(),
-        arrangement,
-        origin,
-        cache,
-        mount: None,
-        erase: false,
-        of_run: false,
-        zeroed: true,
-    };
+    let spec = ArraySpec::of_guest(arrangement, disks()?, None);
     let built = array::create(&spec, &Arc::default())?;
     replay(requests, &built.device.unwrap_or_default(), times)?;
-    Ok(array::settled_status(ARRAY)?.1)
+    Ok(array::settled_status(&spec.name)?.1)
 }
 
 fn command(words: &[String], log: &Path) -> Result<i32, LabError> {

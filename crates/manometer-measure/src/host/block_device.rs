@@ -46,7 +46,7 @@ impl BlockDevice {
     }
 }
 
-/// The block device that holds `dir`, or its nearest existing parent; `None` for file systems without one (tmpfs, network,
+/// The block device that holds `dir`, or its nearest existing parent, or that `dir` itself is; `None` for file systems without one (tmpfs, network,
 /// overlay).
 pub fn device_of(dir: &Path) -> Option<BlockDevice> {
     let existing = dir.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use manometer_experiment::queue::RUNS_FOLDER;
 use manometer_lab::array::{ArrayCounters, BuiltArray};
 use manometer_measure::Directory;
 use serde::{Deserialize, Serialize};
@@ -12,9 +13,6 @@ use super::counters_text;
 
 /// The file of a recording.
 const FILE: &str = "array.json";
-
-/// Where a sweep has its recordings.
-const RUNS: &str = "runs";
 
 /// What the array of a run counted, from when it was complete to the end of the run.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,7 +26,7 @@ pub struct RecordedCounters {
 impl RecordedCounters {
     /// Those of the recording in `directory`, or of the recordings of the sweep there, by the recording's directory.
     pub fn read_all(directory: &Path) -> Vec<(PathBuf, Self)> {
-        let runs = fs::read_dir(directory.join(RUNS)).into_iter().flatten();
+        let runs = fs::read_dir(directory.join(RUNS_FOLDER)).into_iter().flatten();
         let runs = runs.filter_map(|entry| Some(entry.ok()?.path()));
         let all = std::iter::once(directory.to_owned()).chain(runs);
         let mut read: Vec<_> = all.filter_map(|directory| Some((directory.clone(), Self::read(&directory)?))).collect();

@@ -13,7 +13,8 @@ use crate::samples::Column;
 pub(super) const OBSERVER: ObserverKind = ObserverKind {
     series: "cache.<name>",
     description: "Each SSD cache of the kernel below the device directory. bcache brings its counts up to date every \
-                  13.6 s: its rates are those since the change before, and missing in between. dm-cache is read once a second, as root, with `dmsetup`.",
+                  13.6 s: its rates are those since the change before, and missing in between. dm-cache is read once a \
+                  second, as root, with `dmsetup`.",
     columns,
     create: |subject| boxed(subject.host_layers().iter().filter_map(CacheObserver::of)),
 };

@@ -13,7 +13,7 @@ use manometer_lab::guest::GuestMachine;
 use manometer_lab::{ArrangementChoice, LabError};
 use serde_json::json;
 
-use self::text::{Row, text};
+use self::text::{TrialResult, text};
 use super::{GuestArgs, mode_named};
 use crate::array::refuse;
 use crate::exit_status::ExitStatus;
@@ -44,7 +44,7 @@ pub struct Args {
     /// Acknowledge writes that are not synced, for comparison.
     #[arg(long)]
     no_sync: bool,
-    /// Acknowledged writes before the fault.
+    /// Acknowledged writes before the fault, at least.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     writes: u64,
     /// Trials of each fault, each with other keys and values.
@@ -84,13 +84,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(if is_whole { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
-fn run_trial(machine: &GuestMachine, (arrangement, mode, trial): &NamedTrial, interrupted: &AtomicBool) -> Row {
+fn run_trial(machine: &GuestMachine, (arrangement, mode, trial): &NamedTrial, interrupted: &AtomicBool) -> TrialResult {
     let (outcome, error) = match fault_trials::run_trial(machine, trial, interrupted) {
         Ok(outcome) => (Some(outcome), None),
         Err(error) => (None, Some(error.to_string())),
     };
     let (arrangement, engine) = (arrangement.clone(), trial.engine.clone());
-    Row { arrangement, mode: *mode, engine, fault: trial.fault, seed: trial.seed, outcome, error }
+    TrialResult { arrangement, mode: *mode, engine, fault: trial.fault, seed: trial.seed, outcome, error }
 }
 
 /// A trial, with the names of its arrangement and of the cache's mode.
@@ -122,10 +122,17 @@ fn trials(args: &Args, machine: &GuestMachine) -> Result<Vec<NamedTrial>, LabErr
             for engine in &engines {
                 for fault in faults.iter().filter(|fault| **fault != Fault::CacheLoss || mode.is_some()) {
                     for seed in args.seed..end {
-                        let (engine, ledger) = (engine.clone(), machine.shared("ledger"));
+                        let (engine, acknowledged) = (engine.clone(), machine.shared("acknowledged"));
                         let (array, writes) = (array.clone(), args.writes);
-                        let trial =
-                            FaultTrial { array, engine, sync: !args.no_sync, fault: *fault, writes, seed, ledger };
+                        let trial = FaultTrial {
+                            array,
+                            engine,
+                            sync: !args.no_sync,
+                            fault: *fault,
+                            writes,
+                            seed,
+                            acknowledged,
+                        };
                         trials.push((name.clone(), mode, trial));
                     }
                 }
@@ -144,7 +151,7 @@ fn are_distinct<T: Ord>(items: impl IntoIterator<Item = T>) -> bool {
     items.into_iter().all(|item| seen.insert(item))
 }
 
-/// The ways in which the cache of an arrangement is to handle writes; one of none without a cache.
+/// The ways in which the cache of an arrangement is to handle writes; without a cache a single `None`.
 fn modes(args: &Args, file: &Path) -> Result<Vec<Option<WriteMode>>, LabError> {
     let own = ArrangementChoice { file: file.to_owned(), sizes: None, mode: None };
     let arrangement = own.load()?;

@@ -12,7 +12,7 @@ use crate::table::table;
 
 /// One trial.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct TrialResult {
     pub(super) arrangement: String,
     pub(super) mode: Option<WriteMode>,
     pub(super) engine: String,
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub(super) error: Option<String>,
 }
 
-impl Row {
+impl TrialResult {
     /// What came of the trial, in a line.
     pub(super) fn text(&self) -> String {
         let mode = self.mode.map(|mode| format!(" {}", mode_name(mode))).unwrap_or_default();
@@ -53,7 +53,7 @@ struct Cell {
     failed: Vec<Stage>,
 }
 
-pub(super) fn text(rows: &[Row]) -> String {
+pub(super) fn text(rows: &[TrialResult]) -> String {
     let head = [
         "arrangement",
         "mode",
@@ -70,7 +70,7 @@ pub(super) fn text(rows: &[Row]) -> String {
         "ended at",
     ];
     let mut cells: BTreeMap<usize, Cell> = BTreeMap::new();
-    let first = |row: &Row| rows.iter().position(|other| same_cell(row, other)).unwrap_or_default();
+    let first = |row: &TrialResult| rows.iter().position(|other| same_cell(row, other)).unwrap_or_default();
     for row in rows {
         let cell = cells.entry(first(row)).or_default();
         let Some(FaultOutcome { written, found, .. }) = &row.outcome else { continue };
@@ -125,8 +125,9 @@ fn bound_text(trials: u64) -> String {
     )
 }
 
-fn same_cell(one: &Row, other: &Row) -> bool {
-    let key = |row: &Row| (row.arrangement.clone(), row.mode.map(mode_name), row.engine.clone(), row.fault.name());
+fn same_cell(one: &TrialResult, other: &TrialResult) -> bool {
+    let key =
+        |row: &TrialResult| (row.arrangement.clone(), row.mode.map(mode_name), row.engine.clone(), row.fault.name());
     key(one) == key(other)
 }
 

@@ -20,9 +20,9 @@ const VALUE_BYTES: std::ops::RangeInclusive<usize> = 50..=2000;
 
 /// A file with the last acknowledged version of each key, 0 where there is none.
 #[derive(Debug)]
-pub struct Ledger(File);
+pub struct AcknowledgedVersions(File);
 
-impl Ledger {
+impl AcknowledgedVersions {
     /// Creates the file, without acknowledged versions.
     ///
     /// # Errors
